@@ -1,0 +1,52 @@
+package flotilla
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// APIError is an answer of the provider that ended a call without a Message.
+type APIError struct {
+	Status    int             // HTTP status; 200 for an error event inside a stream
+	Type      string          // error.type; empty when the body had none
+	Code      string          // error.details.error_code; empty when absent
+	Message   string          // error.message, or the start of a body that is not the API's
+	RequestID string          // request-id header
+	Envelope  json.RawMessage // the body when it is the API's error envelope, on one line; else nil
+	Attempts  int
+}
+
+func (e *APIError) Error() string {
+	if e.Type == "" {
+		return fmt.Sprintf("%s (%d)", e.Message, e.Status)
+	}
+	return fmt.Sprintf("%s: %s (%d)", e.Type, e.Message, e.Status)
+}
+
+// TransportError is a call whose attempts ended without an answer.
+type TransportError struct {
+	Err      error // the last cause
+	InDoubt  bool  // the request may have been answered and billed
+	Attempts int
+}
+
+func (e *TransportError) Error() string { return e.Err.Error() }
+func (e *TransportError) Unwrap() error { return e.Err }
+
+// CanceledError is a call taken back before it was answered.
+type CanceledError struct{}
+
+func (*CanceledError) Error() string { return "canceled" }
+
+// BudgetExceededError says that a cap ended the run: nothing follows it.
+type BudgetExceededError struct {
+	Cap   Money
+	Spent Money // spent and reserved
+	Needs Money // worst case of the next call
+	Per   time.Duration // 24 h for a cap per day; 0 for a cap on the job
+}
+
+func (e *BudgetExceededError) Error() string {
+	return fmt.Sprintf("the cap of %s is reached: %s spent or reserved, the next call may cost %s", e.Cap, e.Spent, e.Needs)
+}

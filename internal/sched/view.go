@@ -1,0 +1,64 @@
+package sched
+
+import "time"
+
+// Never is Next's answer when only an event can open a gate.
+const Never = time.Duration(1<<63 - 1)
+
+// Limit names what held a lane's calls back; the words of interface.md.
+type Limit uint8
+
+// Limits, in the order of the gates they name.
+const (
+	LimitNone Limit = iota
+	LimitWork       // no call to send
+	LimitLatency    // every slot is busy and every bucket rises
+	LimitRPM
+	LimitITPM
+	LimitOTPM
+	LimitTPM
+	LimitTPD
+	LimitCap
+	LimitLittle
+	LimitRamp
+	LimitAIMD
+	LimitOverload
+	LimitRetryAfter
+	LimitRetryBudget
+	LimitAcceleration
+	LimitConcurrency
+	LimitHidden
+	LimitHardFloor
+	LimitSoftFloor
+	LimitBudget
+	LimitBatchQueue
+	LimitBatchRPM
+	NumLimits
+)
+
+// LaneView is a lane as it stands, for progress, metrics and summary.
+type LaneView struct {
+	Org, Pool string
+	Tier      Tier
+	InFlight  int
+	Peak      int     // most in flight so far
+	Window    float64 // attempts it may have in flight now
+	Cap       int
+	Waiting   Limit            // what holds it now
+	Capacity  [NumDims]float64 // learned bucket capacity; 0: unknown
+	Level     [NumDims]float64
+	Refill    [NumDims]float64 // per second
+	Others    [NumDims]float64 // colleagues' use, per second
+	Closed    bool             // parked: takes no calls
+	Class     Class            // why, when Closed
+	Reopens   time.Duration    // when it may take calls again; 0: unknown
+	Refused   [NumClasses]int64
+	Steady    int64 // RateLimited refusals the core held for steady limits
+	Hidden    int64 // … for hidden ones
+	Accel     int64 // … for acceleration without words, beside Refused[Acceleration]
+	Sent      int64
+	Succeeded int64
+	Failed    int64 // transport failures
+	DayTokens int64 // own use in the last 24 h
+	Clocks    [NumLimits]time.Duration
+}

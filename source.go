@@ -1,0 +1,40 @@
+package flotilla
+
+import "context"
+
+// Source gives a fleet rows to carry and takes their results: the indexed way
+// to use a Fleet, where Dispatch is the streaming one. A fleet calls Pull and
+// Settled from one goroutine and Body from several.
+type Source interface {
+	// Pull returns rows that may be sent now, at most max. No rows and no
+	// error mean that none may be sent until a result has settled (a canary is
+	// out); io.EOF means that no more will come.
+	Pull(max int) ([]Row, error)
+	// Body reads the body of a row that is about to be sent. It may be called
+	// again for a later attempt.
+	Body(row int) ([]byte, error)
+	// Settled is told each result once, after it is durable. It must not block
+	// for long and keeps nothing of Message unless it copies.
+	Settled(ctx context.Context, res Result) error
+}
+
+// Row is what the scheduler needs to know of a request: Fleet.Weigh fills it.
+type Row struct {
+	Index    int // position in the source, from 0
+	Facts    Facts
+	Nth      int  // how-many-th equal body, from 0
+	Failed   int  // failures of its own in earlier runs
+	InDoubt  bool // an earlier run may have had it answered: sent last
+}
+
+// Facts is what a body says of itself, as far as scheduling and money need it.
+type Facts struct {
+	Model     string // as the body spells it
+	Pool      string
+	MaxTokens int
+	In        int   // estimated input tokens
+	Out       int   // expected output tokens; 0: learn
+	Worst     Money // upper bound by the sync tier
+	Hash      [16]byte
+	Stream    bool // the body asks for a stream
+}

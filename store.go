@@ -1,0 +1,53 @@
+package flotilla
+
+import "time"
+
+// Store keeps a fleet's intents and results so that a crash loses nothing. The
+// journal package is one; the zero Fleet keeps none. A fleet calls Append from
+// one goroutine.
+type Store interface {
+	// Append makes the records durable, in order, before it returns. The
+	// records and what they point to are the fleet's again afterwards.
+	Append(records []Record) error
+}
+
+// RecordKind says what a Record records.
+type RecordKind uint8
+
+// Record kinds.
+const (
+	IntentRecord  RecordKind = iota // an attempt is about to be sent; its worst case is reserved
+	AttemptRecord                   // an attempt ended and did not settle its call
+	OutcomeRecord                   // a call reached its final outcome (this closes its last attempt too)
+)
+
+// Record is one row of a Store.
+type Record struct {
+	Kind    RecordKind
+	Job     int64     // the job it belongs to; 0: none
+	Row     int       // row of the job, from 0
+	Attempt int64     // attempt number, unique in this process's fleet
+	At      time.Time // scaled clock
+	Org     string
+	Pool    string
+	Tier    string
+	Model   string
+	Worst   Money // intents: reserved
+	Charged Money // attempts and outcomes: what this one attempt (AttemptRecord) or all attempts of the call in this process (OutcomeRecord) cost, in doubt ones at worst case
+	InDoubt bool  // attempts: outcome unknown, Charged stands at worst case
+	Proven  bool  // attempts: proven that nothing was billed, Charged is 0
+
+	// Tokens to count against a rolling daily cap (input, cache writes, output).
+	Tokens int64
+
+	// Outcomes.
+	Type     string // succeeded, errored, canceled
+	Hash     [16]byte
+	Nth      int    // how-many-th equal body it is, from 0; part of the cache key
+	Answer   []byte // the Message, or the error envelope, on one line
+	Attempts int
+	Latency  time.Duration
+	Status   int // HTTP status of an error
+	StopReason string
+	Emulated string // provenance mark; empty: the real provider
+}
