@@ -15,6 +15,10 @@ type AddLane struct{ Lane LaneConfig }
 // AddStream opens a stream; its StreamID is the number of streams opened before.
 type AddStream struct{ Stream StreamConfig }
 
+// AddLedger opens a ledger; its LedgerID is the number of ledgers before it,
+// those of Config.Ledgers included.
+type AddLedger struct{ Ledger Ledger }
+
 // Offer hands calls to the core. Within one priority and stream they are sent
 // in the order of offering. The core copies Calls.
 type Offer struct{ Calls []Call }
@@ -108,6 +112,7 @@ type Woke struct{}
 func (*Tick) event()        {}
 func (*AddLane) event()     {}
 func (*AddStream) event()   {}
+func (*AddLedger) event()   {}
 func (*Offer) event()       {}
 func (*Exhausted) event()   {}
 func (*Withdraw) event()    {}
@@ -160,22 +165,22 @@ type Class uint8
 
 // Refusal classes. The zero value is an error of the request itself.
 const (
-	Invalid       Class = iota // 400, 404 of a path, 413: the call's own fault, final
-	RateLimited                // 429 without better words: the core tells steady, hidden and acceleration apart
-	Acceleration               // "usage increase rate", ramp_limit_exceeded
-	Concurrency                // "concurrent connections"
-	Daily                      // "per day" text or a retry-after over 300 s
-	Spend                      // monthly, contract or self-set spend limit
-	Auth                       // 401
-	Permission                 // 403 of the API, 402 billing: the lane's org may not do this
-	Credit                     // 400 with the low-credit text
-	Hold                       // 400 organization_on_hold
-	NoModel                    // 404 for the model: this org cannot call it
-	QueueFull                  // batch queue
-	Overloaded                 // 529, overloaded_error, also inside a stream
-	ServerError                // 500, 502, 503, 520-524, HTML pages
-	Conflict                   // 409, 408: may be repeated, the call's own
-	Unknown504                 // 504: outcome unknown, the dollars stay reserved
+	Invalid      Class = iota // 400, 404 of a path, 413: the call's own fault, final
+	RateLimited               // 429 without better words: the core tells steady, hidden and acceleration apart
+	Acceleration              // "usage increase rate", ramp_limit_exceeded
+	Concurrency               // "concurrent connections"
+	Daily                     // "per day" text or a retry-after over 300 s
+	Spend                     // monthly, contract or self-set spend limit
+	Auth                      // 401
+	Permission                // 403 of the API, 402 billing: the lane's org may not do this
+	Credit                    // 400 with the low-credit text
+	Hold                      // 400 organization_on_hold
+	NoModel                   // 404 for the model: this org cannot call it
+	QueueFull                 // batch queue
+	Overloaded                // 529, overloaded_error, also inside a stream
+	ServerError               // 500, 502, 503, 520-524, HTML pages
+	Conflict                  // 409, 408: may be repeated, the call's own
+	Unknown504                // 504: outcome unknown, the dollars stay reserved
 	NumClasses
 )
 

@@ -10,9 +10,9 @@ type Limit uint8
 
 // Limits, in the order of the gates they name.
 const (
-	LimitNone Limit = iota
-	LimitWork       // no call to send
-	LimitLatency    // every slot is busy and every bucket rises
+	LimitNone    Limit = iota
+	LimitWork          // no call to send
+	LimitLatency       // every slot is busy and every bucket rises
 	LimitRPM
 	LimitITPM
 	LimitOTPM
@@ -61,4 +61,17 @@ type LaneView struct {
 	Failed    int64 // transport failures
 	DayTokens int64 // own use in the last 24 h
 	Clocks    [NumLimits]time.Duration
+}
+
+// StreamView is a stream as it stands.
+type StreamView struct {
+	Queued      int           // offered and not in flight, waiting retries included
+	InFlight    int           // attempts
+	BudgetBound bool          // a ledger holds the next call, and nothing in flight can free enough
+	Ledger      LedgerID      // that ledger
+	Needs       int64         // nano-dollars the held call needs
+	AllClosed   bool          // every lane that could take a pending call is parked
+	ClosedFor   Class         // why the one that reopens first is
+	ClosedSince time.Duration // since when all are
+	Reopens     time.Duration // when the first may take calls again; 0: unknown; Never: not before a person acts
 }
