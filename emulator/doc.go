@@ -1,0 +1,23 @@
+// Package emulator imitates the Claude API under rate limits: [Model] is a pure,
+// seeded model on passed-in time, and [Server] puts it behind HTTP.
+//
+// The model admits, delays, refuses and bills. It reads no clock, starts no
+// goroutine and draws nothing at random that its seed, the body of a request
+// and the count of earlier arrivals of that body do not fix, so a run can be
+// repeated and a retry draws anew. Whoever drives it passes non-decreasing
+// times: a heap in a rehearsal, the scaled real clock in the server.
+//
+// It keeps its own table of models and prices and its own bucket arithmetic,
+// and shares neither with the client side: a mistake shared by both sides would
+// agree with every test.
+//
+// # Known limitations
+//
+// The provider does not publish everything. What facts/claude-api.md marks as
+// unverified is a choice here, made where it is coded: texts of some refusals,
+// what becomes of a request larger than a bucket (admitted when the bucket is
+// full), whether refused requests use up a limit (no), and which limit is named
+// when several bind (requests, then input, then output). Message Batches are
+// not served. Prompt caching, tools and images affect token counts and prices
+// only as far as their own comments say. The answers are words, not sense.
+package emulator
