@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/flotilla-llm/flotilla/emulator"
+	"github.com/flotilla-llm/flotilla/internal/sched"
+)
+
+// LookAhead is how many calls a rehearsal keeps offered and unsent, as a Fleet does.
+const LookAhead = 4096
+
+// Setting is one job of a rehearsal: who schedules it, over which lanes, from when.
+type Setting struct {
+	// Core shapes the scheduler; its Epoch is set to the model's start. Not
+	// used where Brain is given.
+	Core  sched.Config
+	Brain Brain
+
+	Lanes    []sched.LaneConfig // Org names an org of the scenario
+	Stream   sched.StreamConfig
+	N        int
+	Calls    func(i int) Call // call i, from 0; asked more than once. Sched.Pool and Arrival.Org are filled in
+	Begin    time.Duration    // when the job starts
+	Streamed bool             // answers come as streams: limit headers with the first byte
+
+	Observe   func(now time.Duration, ev sched.Event, acts []sched.Action) // nil: nobody looks
+	KeepSends bool                                                         // keep every send in the Outcome
+}
+
+// Rehearse carries jobs to their ends against a model on virtual time and says
+// how each went. Jobs that have not ended at limit are left there, with Stalled
+// set.
+func Rehearse(m *emulator.Model, limit time.Duration, settings ...Setting) []*Outcome {
+	drivers := make([]*driver, len(settings))
+	outs := make([]*Outcome, len(settings))
+	for i := range settings {
+		drivers[i] = newDriver(m, &settings[i])
+		outs[i] = drivers[i].out
+		m.Join(drivers[i])
+	}
+	for !allDone(drivers) {
+		next := m.NextInternal()
+		if next > limit {
+			break
+		}
+		m.Advance(next)
+	}
+	for _, d := range drivers {
+		d.close()
+	}
+	return outs
+}
+
+func allDone(drivers []*driver) bool {
+	for _, d := range drivers {
+		if !d.over() {
+			return false
+		}
+	}
+	return true
+}
+
+func newDriver(m *emulator.Model, s *Setting) *driver {
+	d := &driver{
+		brain: s.Brain, lanes: s.Lanes, cfg: s.Stream, calls: s.Calls, n: s.N, begin: s.Begin,
+		streamed: s.Streamed, observe: s.Observe, idle: make([]int, len(m.Scenario().Orgs)),
+	}
+	d.out = &Outcome{Began: s.Begin, keep: s.KeepSends, N: s.N}
+	if d.brain == nil {
+		cfg := s.Core
+		cfg.Epoch = m.Start()
+		core := sched.New(cfg)
+		d.core, d.brain = core, core
+	}
+	d.pool = d.pools()
+	for _, l := range s.Lanes {
+		org, ok := m.OrgIndex(l.Org)
+		if !ok {
+			panic("plan: no org " + l.Org + " in the scenario")
+		}
+		d.orgs = append(d.orgs, org)
+	}
+	return d
+}
+
+// pools interns the lanes' pools where the brain is a core; other brains serve
+// one pool.
+func (d *driver) pools() map[string]int32 {
+	ids := map[string]int32{}
+	for _, l := range d.lanes {
+		if d.core != nil {
+			ids[l.Pool] = d.core.Pool(l.Pool)
+		} else {
+			ids[l.Pool] = 0
+		}
+	}
+	return ids
+}
+
+// over reports whether every call has settled and nothing is in flight.
+func (d *driver) over() bool {
+	return d.started && d.out.Settled == d.n && len(d.heap) == 0
+}
+
+func (d *driver) close() {
+	d.out.Stalled = d.out.Settled < d.n
+	if d.core != nil {
+		d.out.Lanes = append([]sched.LaneView(nil), d.core.Lanes()...)
+	}
+}
