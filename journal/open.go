@@ -1,0 +1,196 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// Options shape a journal. The zero value is the recommendation.
+type Options struct {
+	// Now is the clock of leases and of signs of life, always real time: what
+	// [flotilla.Record] says of times may be on a scaled one. Nil: time.Now.
+	Now func() time.Time
+
+	// Location is where midnight is, for caps per day. Nil: time.Local.
+	Location *time.Location
+
+	// BusyWait is how long to wait for another process's transaction.
+	// 0: 10 s, some hundred times the longest.
+	BusyWait time.Duration
+
+	// Exclusive keeps all other processes out, as on a network file system.
+	Exclusive bool
+
+	// MaxPages bounds the file to so many pages of 4 KiB; what goes beyond is a
+	// [FullError]. 0: the disk alone bounds it.
+	MaxPages int
+}
+
+func (o *Options) fill() {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	if o.BusyWait == 0 {
+		o.BusyWait = 10 * time.Second
+	}
+}
+
+// Journal is a flotilla.Store in SQLite. Its methods may be called from several
+// goroutines.
+type Journal struct {
+	path string
+	opt  Options
+	me   process
+
+	w *link // the one connection that writes
+	r *link // a second one that cannot; w itself where one must do
+
+	shut atomic.Bool // closed
+
+	// All below belongs to the holder of w.mu.
+	proc  int64 // our row in proc; 0: nothing written yet
+	seen  time.Time
+	books map[int64]*book // by job, of runs that are ours and go on
+	words numbers[string]
+	lanes numbers[lane]
+	dayOf dayCache
+	bulk  bulks
+}
+
+// Open opens the journal at path (see [Locate]) and creates it and its directory
+// where they are not there. A journal of an older schema is brought forward in
+// one transaction. The error is a *ReadOnlyError, *FullError, *CorruptError,
+// *NewerError or *BusyError where it is one of these.
+func Open(ctx context.Context, path string, opt Options) (*Journal, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("journal: open %s: %w", path, err)
+	}
+	if err := prepare(abs); err != nil {
+		return nil, classify("create", abs, err)
+	}
+	opt.Exclusive = opt.Exclusive || network(filepath.Dir(abs))
+	j, err := open(abs, opt)
+	return j, classify("open", abs, err)
+}
+
+// Memory is a journal without a file: it forgets everything when it is closed.
+// It is for tests and for programs that want neither resume nor cache.
+func Memory() *Journal {
+	j, err := open(memoryPath, Options{Exclusive: true})
+	if err != nil {
+		// No file, no disk, no other process: only a broken build fails here.
+		panic(fmt.Sprintf("journal: open in memory: %v", err))
+	}
+	return j
+}
+
+const memoryPath = ":memory:"
+
+func open(path string, opt Options) (*Journal, error) {
+	opt.fill()
+	// SQLite's source default is fsync; fdatasync leaves out the file's times
+	// and is as durable. An error means that the system has none.
+	_, _ = sqlite.Fdatasync(true)
+	j := &Journal{path: path, opt: opt, me: self(), books: map[int64]*book{}, bulk: newBulks()}
+	if err := j.connect(); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+func (j *Journal) connect() error {
+	var err error
+	if j.w, err = dial(j.dsn(j.writerPragmas(), "")); err != nil {
+		return err
+	}
+	j.r = j.w
+	if err := migrate(j.w, j.path); err != nil {
+		_ = j.w.close()
+		return err
+	}
+	if j.opt.Exclusive {
+		return nil
+	}
+	if j.r, err = dial(j.dsn(j.readerPragmas(), "mode=ro")); err != nil {
+		_ = j.w.close()
+		return err
+	}
+	return nil
+}
+
+func (j *Journal) writerPragmas() []string {
+	mode := "locking_mode(NORMAL)"
+	if j.opt.Exclusive {
+		// Must come before the first access in WAL mode, which then needs no
+		// shared memory (sqlite.org/wal.html section 8).
+		mode = "locking_mode(EXCLUSIVE)"
+	}
+	return []string{
+		// First, so that the pragmas that follow wait for other writers too.
+		fmt.Sprintf("busy_timeout(%d)", j.opt.BusyWait.Milliseconds()),
+		mode,
+		// Readers do not stop the writer, and a commit is one append and one sync.
+		"journal_mode(WAL)",
+		// Sync at every commit: an intent must be on disk before its call is
+		// sent, and NORMAL syncs at checkpoints only.
+		"synchronous(FULL)",
+		// Pages written once and read rarely: 8 MB held the peak at 74 MB, and
+		// more made nothing faster (facts/dependencies.md, journal).
+		"cache_size(-8192)",
+		// 16 MB of WAL between checkpoints: at 1 KB an answer the default of 4 MB
+		// has one within every fourth commit of 1000.
+		"wal_autocheckpoint(4096)",
+		// A WAL that a long reader let grow is cut back to this at its next reset.
+		"journal_size_limit(67108864)",
+		// Nothing in a journal file may run code of its schema's choosing.
+		"trusted_schema(OFF)",
+		fmt.Sprintf("max_page_count(%d)", j.maxPages()),
+	}
+}
+
+func (j *Journal) readerPragmas() []string {
+	return []string{
+		fmt.Sprintf("busy_timeout(%d)", j.opt.BusyWait.Milliseconds()),
+		"cache_size(-8192)",
+		"trusted_schema(OFF)",
+		// A second lock on the door that mode=ro is.
+		"query_only(ON)",
+	}
+}
+
+// maxPages is SQLite's own largest number where no limit was asked for.
+func (j *Journal) maxPages() int {
+	if j.opt.MaxPages > 0 {
+		return j.opt.MaxPages
+	}
+	return 4294967294
+}
+
+func (j *Journal) dsn(pragmas []string, param string) string {
+	if j.path == memoryPath {
+		return "file::memory:?_pragma=" + strings.Join(pragmas, "&_pragma=")
+	}
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(j.path)}
+	return u.String() + "?" + param + "&_pragma=" + strings.Join(pragmas, "&_pragma=")
+}
+
+// Path is the journal's file; ":memory:" for one of [Memory].
+func (j *Journal) Path() string { return j.path }
+
+// Exclusive says that no other process can have this journal open, because its
+// file system is a network's or [Options.Exclusive] asked for it.
+func (j *Journal) Exclusive() bool { return j.opt.Exclusive && j.path != memoryPath }

@@ -1,0 +1,16 @@
+package journal
+
+import "context"
+
+// read runs fn on the reading connection.
+func (j *Journal) read(ctx context.Context, doing string, fn func(*link) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j.r.mu.Lock()
+	defer j.r.mu.Unlock()
+	if j.shut.Load() {
+		return ErrClosed
+	}
+	return classify(doing, j.path, fn(j.r))
+}

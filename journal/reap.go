@@ -1,0 +1,76 @@
+package journal
+
+import (
+	"database/sql"
+	"time"
+)
+
+// reap closes the runs of processes that died: the intents they left open
+// become attempts in doubt.
+func (j *Journal) reap() error {
+	dead, err := j.dead()
+	if err != nil {
+		return err
+	}
+	for _, proc := range dead {
+		runs, err := j.liveRuns(proc)
+		if err != nil {
+			return err
+		}
+		for _, run := range runs {
+			if err := j.closeRun(run, true); err != nil {
+				return err
+			}
+		}
+		if _, err := j.w.exec("UPDATE proc SET ended = ? WHERE id = ?", j.opt.Now().UnixNano(), proc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dead lists the processes that did not say that they ended and are gone.
+func (j *Journal) dead() ([]int64, error) {
+	var ids []int64
+	now := j.opt.Now()
+	err := j.w.each(func(rows *sql.Rows) error {
+		var p process
+		var id, seen int64
+		err := rows.Scan(&id, &p.pid, &p.host, &p.boot, &p.space, &p.start, &seen)
+		if !j.me.alive(p, time.Unix(0, seen), now) {
+			ids = append(ids, id)
+		}
+		return err
+	}, "SELECT id, pid, host, boot, space, start, seen FROM proc WHERE ended IS NULL")
+	return ids, err
+}
+
+func (j *Journal) liveRuns(proc int64) ([]int64, error) {
+	var ids []int64
+	err := j.w.each(func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}, "SELECT id FROM run WHERE proc = ? AND ended IS NULL", proc)
+	return ids, err
+}
+
+// closeRun ends a run. Its open intents become attempts in doubt at their worst
+// case, which moves from open to spent; what was granted and not used goes back.
+func (j *Journal) closeRun(run int64, crashed bool) error {
+	_, err := j.w.exec(`INSERT INTO attempt(job, run, row, attempt, lane, at, charged, doubt, own, status, tokens)
+		SELECT r.job, i.run, i.row, i.attempt, i.lane, i.at, i.worst, ?, 0, 0, 0
+		FROM run r JOIN intent i ON i.id > r.low_intent AND i.run = r.id
+		WHERE r.id = ?
+			AND i.attempt NOT IN (SELECT attempt FROM attempt a WHERE a.id > r.low_attempt AND a.run = r.id)
+			AND i.attempt NOT IN (SELECT attempt FROM outcome o WHERE o.id > r.low_outcome AND o.run = r.id)`, lost, run)
+	if err != nil {
+		return err
+	}
+	if _, err := j.w.exec("UPDATE spend SET spent = spent + open, granted = 0, open = 0 WHERE run = ?", run); err != nil {
+		return err
+	}
+	_, err = j.w.exec("UPDATE run SET ended = ?, crashed = ? WHERE id = ?", j.opt.Now().UnixNano(), crashed, run)
+	return err
+}

@@ -1,0 +1,88 @@
+package journal
+
+// applicationID marks the file as ours ("flot" in ASCII), so that another
+// program's database is told from a journal before anything is written to it.
+const applicationID = 0x666c6f74
+
+// migrations bring a journal from version i to i+1. What has been released is
+// never edited; a change is a further entry.
+//
+// The big tables (intent, outcome, answer) have no index but their rowid and
+// nothing unique: appended rows then go to the last page, where a unique
+// 32-byte key costs five times as much (facts/dependencies.md, journal).
+// AUTOINCREMENT keeps ids of removed rows from being given again, since ids
+// are locations.
+var migrations = []string{v1}
+
+const v1 = `
+-- A process that has written here. start is the process's start in the unit of
+-- its system, to tell a pid from its next owner.
+CREATE TABLE proc(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	pid INTEGER NOT NULL, host TEXT NOT NULL, boot TEXT NOT NULL, space TEXT NOT NULL, start INTEGER NOT NULL,
+	opened INTEGER NOT NULL, seen INTEGER NOT NULL, ended INTEGER
+);
+CREATE TABLE job(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	key TEXT NOT NULL UNIQUE, identity BLOB NOT NULL,
+	provider TEXT NOT NULL, emulated TEXT NOT NULL,
+	command TEXT NOT NULL, inputs TEXT NOT NULL, n INTEGER NOT NULL,
+	created INTEGER NOT NULL, ended INTEGER, state TEXT NOT NULL, totals TEXT NOT NULL DEFAULT '',
+	first_attempt INTEGER NOT NULL, first_outcome INTEGER NOT NULL -- none of its rows lies below
+);
+CREATE INDEX job_identity ON job(identity);
+-- One invocation of a job by a process; job 0 is none.
+CREATE TABLE run(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	job INTEGER NOT NULL, proc INTEGER NOT NULL, realm INTEGER NOT NULL,
+	opened INTEGER NOT NULL, ended INTEGER, crashed INTEGER NOT NULL DEFAULT 0,
+	low_intent INTEGER NOT NULL, low_attempt INTEGER NOT NULL, low_outcome INTEGER NOT NULL -- no open intent lies below
+);
+CREATE INDEX run_job ON run(job);
+CREATE INDEX run_live ON run(proc) WHERE ended IS NULL;
+CREATE TABLE out(job INTEGER NOT NULL, path TEXT NOT NULL, durable INTEGER NOT NULL, PRIMARY KEY(job, path)) WITHOUT ROWID;
+
+-- Words and lanes that rows name by number.
+CREATE TABLE word(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE lane(
+	id INTEGER PRIMARY KEY, org TEXT NOT NULL, pool TEXT NOT NULL, tier TEXT NOT NULL, model TEXT NOT NULL,
+	UNIQUE(org, pool, tier, model)
+);
+
+-- Times are Unix nanoseconds, money is nano-dollars.
+CREATE TABLE intent(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	run INTEGER NOT NULL, row INTEGER NOT NULL, attempt INTEGER NOT NULL, lane INTEGER NOT NULL,
+	at INTEGER NOT NULL, worst INTEGER NOT NULL
+);
+-- charged is of the one attempt that the row ends, cost of all attempts of the
+-- call in its process. doubt: 0 known, 1 in doubt, 2 in doubt since its process died.
+-- own: the failure counts against the row.
+CREATE TABLE attempt(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	job INTEGER NOT NULL, run INTEGER NOT NULL, row INTEGER NOT NULL, attempt INTEGER NOT NULL, lane INTEGER NOT NULL,
+	at INTEGER NOT NULL, charged INTEGER NOT NULL, doubt INTEGER NOT NULL, own INTEGER NOT NULL,
+	status INTEGER NOT NULL, tokens INTEGER NOT NULL
+);
+CREATE TABLE outcome(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	job INTEGER NOT NULL, run INTEGER NOT NULL, row INTEGER NOT NULL, attempt INTEGER NOT NULL, lane INTEGER NOT NULL,
+	at INTEGER NOT NULL, charged INTEGER NOT NULL, cost INTEGER NOT NULL, doubt INTEGER NOT NULL,
+	type INTEGER NOT NULL, status INTEGER NOT NULL, tries INTEGER NOT NULL,
+	latency INTEGER NOT NULL, stop INTEGER NOT NULL, mark INTEGER NOT NULL, hash BLOB NOT NULL, nth INTEGER NOT NULL,
+	cached INTEGER NOT NULL, answer INTEGER NOT NULL -- 0: none
+);
+CREATE TABLE answer(id INTEGER PRIMARY KEY, body BLOB NOT NULL);
+
+-- Sums that the rows above give, kept beside them: money by run and local day
+-- of sending (yyyymmdd), and tokens of a rolling day by bins of ten minutes.
+CREATE TABLE spend(
+	run INTEGER NOT NULL, day INTEGER NOT NULL,
+	spent INTEGER NOT NULL DEFAULT 0, open INTEGER NOT NULL DEFAULT 0, granted INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY(run, day)
+) WITHOUT ROWID;
+CREATE TABLE tokens(
+	realm INTEGER NOT NULL, org TEXT NOT NULL, pool TEXT NOT NULL, bin INTEGER NOT NULL, tokens INTEGER NOT NULL,
+	PRIMARY KEY(realm, org, pool, bin)
+) WITHOUT ROWID;
+`
