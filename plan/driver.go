@@ -1,26 +1,31 @@
 package plan
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/emulator"
 	"github.com/flotilla-llm/flotilla/internal/sched"
 )
 
-// Brain decides what goes out when: *sched.Core, or a controller to compare it with.
+// Brain decides what goes out when: the scheduler of real runs, or a controller
+// to compare it with. It keeps the contract of internal/sched: ids of lanes and
+// streams are given in the order of opening, attempt ids rise by one, and each
+// call offered settles exactly once.
 type Brain interface {
 	// Step takes in what happened at now and returns what to do about it,
 	// valid until the next Step.
 	Step(now time.Duration, ev sched.Event) []sched.Action
-	// Next is when Step wants a Tick at the latest; sched.Never: only after an event.
+	// Next is when Step wants a Tick at the latest; sched.Never: only after an
+	// event. It may be due already only if the Tick will bring an action.
 	Next() time.Duration
 }
 
 // Call is one request of a rehearsal: what the scheduler is told of it and what
 // the provider will see.
 type Call struct {
-	Sched   sched.Call
-	Arrival emulator.Arrival // Org is set by the lane it goes out on
+	Sched   sched.Call       // ID, Stream and Pool are filled in
+	Arrival emulator.Arrival // Org, Stream and Reused are filled in by how it is sent
 }
 
 // driver runs one brain inside the model's time, as a Fleet does over HTTP.
@@ -35,17 +40,23 @@ type driver struct {
 	queued   int // offered and not sent, as a Fleet's look-ahead counts
 	begin    time.Duration
 	started  bool
+	closed   bool
 	stream   sched.StreamID
 	lanes    []sched.LaneConfig
 	cfg      sched.StreamConfig
 	streamed bool // answers are taken as streams
+	outages  []Outage
+	begun    int // outages that have begun
+	barren   int // turns in a row in which the brain woke and did nothing
 
-	idle   []int // open connections without a request, by org
-	flying []*flight
-	free   []*flight
-	heap   flights
-	seq    uint64
-	batch  []sched.Call
+	idle     []int // open connections without a request, by org
+	inFlight []int // by lane
+	flying   []*flight
+	free     []*flight
+	heap     flights
+	seq      uint64
+	batch    []sched.Call
+	settled  []uint64 // bit set by call
 
 	tick    sched.Tick
 	headers sched.Headers
@@ -57,25 +68,15 @@ type driver struct {
 	out     *Outcome
 }
 
-// flight is one exchange seen from the client.
-type flight struct {
-	at      time.Duration // when its next event is due
-	index   int           // in driver.flying
-	seq     uint64
-	x       *emulator.Exchange
-	attempt sched.AttemptID
-	lane    sched.LaneID
-	worst   int64
-	first   bool // the event due is the first byte of a stream
-	aborted bool
-}
-
 // Next implements emulator.Client.
 func (d *driver) Next() time.Duration {
-	if !d.started {
+	switch {
+	case d.closed:
+		return emulator.Never
+	case !d.started:
 		return d.begin
 	}
-	next := d.brain.Next()
+	next := min(d.brain.Next(), d.nextOutage())
 	if len(d.heap) > 0 {
 		next = min(next, d.heap[0].at)
 	}
@@ -88,20 +89,40 @@ func (d *driver) Act(now time.Duration, m *emulator.Model) {
 		d.started = true
 		d.open(now, m)
 	}
+	d.breakOff(now, m)
+	landed := false
 	for len(d.heap) > 0 && d.heap[0].at <= now {
+		landed = true
 		d.arrived(now, m, d.heap.pop())
 	}
 	if d.brain.Next() <= now {
-		d.step(now, m, &d.tick)
+		d.wake(now, m, landed)
 	}
 	d.fill(now, m)
 }
+
+// wake sends a Tick that is due, and finds a brain that would be woken for ever.
+func (d *driver) wake(now time.Duration, m *emulator.Model, landed bool) {
+	if d.step(now, m, &d.tick) > 0 || landed || d.brain.Next() > now {
+		d.barren = 0
+		return
+	}
+	if d.barren++; d.barren > maxBarren {
+		panic(fmt.Sprintf("plan: the brain asks at %v to be woken at %v, and does nothing then", now, d.brain.Next()))
+	}
+}
+
+// maxBarren turns in a row without effect are a busy loop.
+const maxBarren = 100
 
 func (d *driver) open(now time.Duration, m *emulator.Model) {
 	for i := range d.lanes {
 		d.step(now, m, &sched.AddLane{Lane: d.lanes[i]})
 	}
 	d.step(now, m, &sched.AddStream{Stream: d.cfg})
+	if d.n == 0 {
+		d.step(now, m, &sched.Exhausted{Stream: d.stream})
+	}
 }
 
 // fill offers calls as a Fleet does: up to the look-ahead whenever less than
@@ -111,11 +132,7 @@ func (d *driver) fill(now time.Duration, m *emulator.Model) {
 		take := min(LookAhead-d.queued, d.n-d.offered)
 		d.batch = d.batch[:0]
 		for i := range take {
-			call := d.calls(d.offered + i)
-			c := call.Sched
-			c.ID, c.Stream = sched.CallID(d.offered+i+1), d.stream
-			c.Pool = d.pool[emulator.PoolOf(call.Arrival.Model)]
-			d.batch = append(d.batch, c)
+			d.batch = append(d.batch, d.call(d.offered+i))
 		}
 		d.offered += take
 		d.queued += take
@@ -126,7 +143,18 @@ func (d *driver) fill(now time.Duration, m *emulator.Model) {
 	}
 }
 
-func (d *driver) step(now time.Duration, m *emulator.Model, ev sched.Event) {
+// call is what the scheduler is told of call i, from 0.
+func (d *driver) call(i int) sched.Call {
+	c := d.calls(i)
+	s := c.Sched
+	s.ID, s.Stream = sched.CallID(i+1), d.stream
+	s.Pool = d.pool[emulator.PoolOf(c.Arrival.Model)]
+	return s
+}
+
+// step feeds one event to the brain, carries out what it answers, and says how
+// many actions that were.
+func (d *driver) step(now time.Duration, m *emulator.Model, ev sched.Event) int {
 	acts := d.brain.Step(now, ev)
 	if d.observe != nil {
 		d.observe(now, ev, acts)
@@ -141,121 +169,14 @@ func (d *driver) step(now time.Duration, m *emulator.Model, ev sched.Event) {
 			d.settle(now, a)
 		}
 	}
-}
-
-func (d *driver) send(now time.Duration, m *emulator.Model, s *sched.Send) {
-	c := d.calls(int(s.Call) - 1)
-	a := c.Arrival
-	a.Org, a.Stream = d.orgs[s.Lane], d.streamed
-	if d.idle[a.Org] > 0 {
-		d.idle[a.Org]--
-		a.Reused = true
-	}
-	if s.Try == 1 && !s.Hedge {
-		d.queued--
-	}
-	f := d.newFlight()
-	*f = flight{x: m.Arrive(now, a), attempt: s.Attempt, lane: s.Lane, worst: c.Sched.Worst}
-	f.first = d.streamed && f.x.Status == 200 && f.x.FirstByte < f.x.End
-	f.at = f.x.End
-	if f.first {
-		f.at = f.x.FirstByte
-	}
-	f.index = len(d.flying)
-	d.flying = append(d.flying, f)
-	d.push(f)
-	d.out.sent(now, s, len(d.flying))
-}
-
-func (d *driver) newFlight() *flight {
-	if n := len(d.free); n > 0 {
-		f := d.free[n-1]
-		d.free = d.free[:n-1]
-		return f
-	}
-	return &flight{}
-}
-
-func (d *driver) push(f *flight) {
-	d.seq++
-	f.seq = d.seq
-	d.heap.push(f)
-}
-
-// arrived is what a client sees at a flight's due time.
-func (d *driver) arrived(now time.Duration, m *emulator.Model, f *flight) {
-	if f.first {
-		f.first = false
-		f.at = f.x.End
-		d.push(f)
-		d.headers = sched.Headers{Attempt: f.attempt, Reading: readingOf(m, f.x, f.x.FirstByte)}
-		d.step(now, m, &d.headers)
-		return
-	}
-	x := f.x
-	m.Finish(now, x)
-	ev := d.event(m, f)
-	if x.Status == 200 && x.Fault == emulator.NoFault || x.Status > 200 {
-		d.idle[x.Org]++
-	}
-	d.remove(f)
-	d.out.ended(now, x)
-	m.Release(x)
-	d.free = append(d.free, f)
-	d.step(now, m, ev)
-}
-
-// event is how a Fleet would report the end of a flight.
-func (d *driver) event(m *emulator.Model, f *flight) sched.Event {
-	x := f.x
-	switch {
-	case f.aborted:
-		d.failed = sched.Failed{Attempt: f.attempt, Failure: sched.Aborted}
-		return &d.failed
-	case x.Class != emulator.Admitted:
-		d.refused = sched.Refused{Attempt: f.attempt, Reading: readingOf(m, x, x.End), Refusal: refusalOf(x)}
-		return &d.refused
-	case x.Fault == emulator.StreamError:
-		d.refused = sched.Refused{Attempt: f.attempt, Reading: readingOf(m, x, x.FirstByte), Cost: f.worst, Refusal: sched.Refusal{Class: sched.Overloaded}}
-		return &d.refused
-	case x.Fault != emulator.NoFault:
-		d.failed = sched.Failed{Attempt: f.attempt, Failure: failureOf(x)}
-		return &d.failed
-	}
-	at := x.End
-	if d.streamed {
-		at = x.FirstByte
-	}
-	d.done = sched.Done{Attempt: f.attempt, Cost: x.Cost(), Reading: readingOf(m, x, at), Usage: sched.Usage{
-		Input: x.Usage.Input, CacheWrite: x.Usage.CacheWrite5m + x.Usage.CacheWrite1h, CacheRead: x.Usage.CacheRead, Output: x.Usage.Output,
-	}}
-	return &d.done
-}
-
-func (d *driver) remove(f *flight) {
-	last := len(d.flying) - 1
-	d.flying[last].index = f.index
-	d.flying[f.index] = d.flying[last]
-	d.flying = d.flying[:last]
-}
-
-// abort cancels an exchange: the client sees its end at once.
-func (d *driver) abort(now time.Duration, m *emulator.Model, id sched.AttemptID) {
-	for _, f := range d.flying {
-		if f.attempt != id || f.aborted {
-			continue
-		}
-		if now < f.x.End {
-			m.Cancel(now, f.x)
-		}
-		f.aborted, f.first = true, false
-		d.heap.drop(f)
-		f.at = now
-		d.push(f)
-		return
-	}
+	return len(acts)
 }
 
 func (d *driver) settle(now time.Duration, s *sched.Settle) {
+	word, bit := (s.Call-1)/64, uint64(1)<<((s.Call-1)%64)
+	if d.settled[word]&bit != 0 {
+		panic(fmt.Sprintf("plan: call %d settled twice", s.Call))
+	}
+	d.settled[word] |= bit
 	d.out.settled(now, s)
 }

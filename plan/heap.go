@@ -1,6 +1,7 @@
 package plan
 
-// flights is a heap of flights by (due time, order of pushing).
+// flights is a heap of flights by (due time, order of pushing) that can take
+// any of them out.
 type flights []*flight
 
 func (h flights) less(i, j int) bool {
@@ -10,32 +11,33 @@ func (h flights) less(i, j int) bool {
 	return h[i].seq < h[j].seq
 }
 
+func (h flights) swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].pos, h[j].pos = i, j
+}
+
 func (h *flights) push(f *flight) {
+	f.pos = len(*h)
 	*h = append(*h, f)
-	h.up(len(*h) - 1)
+	h.up(f.pos)
 }
 
 func (h *flights) pop() *flight {
 	f := (*h)[0]
-	h.removeAt(0)
+	h.drop(f)
 	return f
 }
 
-// drop takes a flight out wherever it stands.
+// drop takes a flight out wherever it stands; one that is not there stays out.
 func (h *flights) drop(f *flight) {
-	for i, g := range *h {
-		if g == f {
-			h.removeAt(i)
-			return
-		}
+	i, last := f.pos, len(*h)-1
+	if i < 0 {
+		return
 	}
-}
-
-func (h *flights) removeAt(i int) {
-	last := len(*h) - 1
-	(*h)[i] = (*h)[last]
+	h.swap(i, last)
 	(*h)[last] = nil
 	*h = (*h)[:last]
+	f.pos = -1
 	if i < last {
 		h.down(i)
 		h.up(i)
@@ -48,7 +50,7 @@ func (h flights) up(i int) {
 		if !h.less(i, parent) {
 			return
 		}
-		h[i], h[parent] = h[parent], h[i]
+		h.swap(i, parent)
 		i = parent
 	}
 }
@@ -64,7 +66,7 @@ func (h flights) down(i int) {
 		if least == i {
 			return
 		}
-		h[i], h[least] = h[least], h[i]
+		h.swap(i, least)
 		i = least
 	}
 }

@@ -22,65 +22,91 @@ type Outcome struct {
 	Ended   time.Duration // when the last call settled
 	Stalled bool          // it had not ended at the limit
 
-	Settled, Succeeded  int
-	Attempts, Hedges    int
-	Failures            int                      // exchanges that were refused or broke off
-	Refused             [emulator.NumClasses]int // by what the provider meant
-	Late                [emulator.NumClasses]int // of them, those later than two minutes after the start
-	Faults              int                      // resets, cuts, errors in streams
-	PeakInFlight        int
-	Cost                int64         // nano-dollars, by the scheduler's account
-	Billed              int64         // nano-dollars, by the provider's
-	Latency, MaxLatency time.Duration // of succeeded answers: sum, and the longest
-	MinLatency          time.Duration
-	Input, Output       int64 // tokens of succeeded answers, input as it counts against limits
+	Settled, Succeeded int
+	Outcomes           [sched.NumOutcomes]int
+	Attempts, Hedges   int
+	Failures           int                      // exchanges that were refused, broke off or never began; without Aborted
+	Refused            [emulator.NumClasses]int // by what the provider meant
+	Late               [emulator.NumClasses]int // of them, those later than two minutes after the start
+	Faults             int                      // exchanges without a whole answer: resets, cuts, errors in streams, no network
+	Aborted            int                      // exchanges cancelled by the scheduler
+	PeakInFlight       int
+	PeakByLane         []int
+	Cost               int64         // nano-dollars, by the scheduler's account: what is in doubt at worst case
+	Billed             int64         // nano-dollars, by the provider's
+	Latency            time.Duration // of whole answers: the sum
+	MinLatency         time.Duration // the shortest
+	MaxLatency         time.Duration // the longest
+	Input, Output      int64         // tokens of whole answers, input as it counts against limits
 
 	Sends []Sent // with Setting.KeepSends
 	Lanes []sched.LaneView
-	// Done has how many calls had succeeded by the end of each second since Began.
+	// Done has how many calls succeeded in each second since Began.
 	Done []int
 
 	keep bool
 }
 
 // Makespan is how long the job took.
-func (o *Outcome) Makespan() time.Duration { return o.Ended - o.Began }
+func (o *Outcome) Makespan() time.Duration { return max(0, o.Ended-o.Began) }
 
-// RateLimited is how many attempts a limit refused.
-func (o *Outcome) RateLimited() int {
-	return o.Refused[emulator.Steady] + o.Refused[emulator.Accelerated] + o.Refused[emulator.Hidden] +
-		o.Refused[emulator.Concurrent] + o.Refused[emulator.DailyLimit] + o.Refused[emulator.SpendLimit]
+// RateLimited is how many attempts a limit refused (429).
+func (o *Outcome) RateLimited() int { return rateLimited(&o.Refused) }
+
+// LateRateLimited is how many of them came later than two minutes after the
+// start.
+func (o *Outcome) LateRateLimited() int { return rateLimited(&o.Late) }
+
+func rateLimited(by *[emulator.NumClasses]int) int {
+	return by[emulator.Steady] + by[emulator.Accelerated] + by[emulator.Hidden] +
+		by[emulator.Concurrent] + by[emulator.DailyLimit] + by[emulator.SpendLimit]
 }
 
 // late is when the opening of a run is over (facts/control.md F).
 const late = 2 * time.Minute
 
-func (o *Outcome) sent(now time.Duration, s *sched.Send, flying int) {
+func (o *Outcome) sent(now time.Duration, s *sched.Send, flying, onLane int) {
 	o.Attempts++
 	if s.Hedge {
 		o.Hedges++
 	}
 	o.PeakInFlight = max(o.PeakInFlight, flying)
+	o.PeakByLane[s.Lane] = max(o.PeakByLane[s.Lane], onLane)
 	if o.keep {
 		o.Sends = append(o.Sends, Sent{At: now, Call: s.Call, Attempt: s.Attempt, Lane: s.Lane})
 	}
 }
 
-func (o *Outcome) ended(now time.Duration, x *emulator.Exchange) {
-	o.Billed += x.Cost()
+func (o *Outcome) ended(now time.Duration, f *flight) {
+	x := f.x
+	if x != nil {
+		o.Billed += x.Cost()
+	}
 	switch {
-	case x.Class != emulator.Admitted:
+	case f.fate == aborted:
+		o.Aborted++
+	case f.fate != answered:
 		o.Failures++
-		o.Refused[x.Class]++
-		if now-o.Began > late {
-			o.Late[x.Class]++
-		}
-		return
+		o.Faults++
+	case x.Class != emulator.Admitted:
+		o.refused(now, x)
 	case !x.Complete():
 		o.Failures++
 		o.Faults++
-		return
+	default:
+		o.answered(x)
 	}
+}
+
+func (o *Outcome) refused(now time.Duration, x *emulator.Exchange) {
+	o.Failures++
+	o.Refused[x.Class]++
+	if now-o.Began > late {
+		o.Late[x.Class]++
+	}
+}
+
+func (o *Outcome) answered(x *emulator.Exchange) {
 	latency := x.End - x.At
 	o.Latency += latency
 	o.MaxLatency = max(o.MaxLatency, latency)
@@ -95,6 +121,7 @@ func (o *Outcome) settled(now time.Duration, s *sched.Settle) {
 	o.Settled++
 	o.Ended = now
 	o.Cost += s.Cost
+	o.Outcomes[s.Outcome]++
 	if s.Outcome != sched.Succeeded {
 		return
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/emulator"
@@ -20,17 +21,24 @@ type Setting struct {
 	Lanes    []sched.LaneConfig // Org names an org of the scenario
 	Stream   sched.StreamConfig
 	N        int
-	Calls    func(i int) Call // call i, from 0; asked more than once. Sched.Pool and Arrival.Org are filled in
+	Calls    func(i int) Call // call i, from 0; asked more than once, and always answered alike
 	Begin    time.Duration    // when the job starts
 	Streamed bool             // answers come as streams: limit headers with the first byte
+	Outages  []Outage         // spans without network
 
-	Observe   func(now time.Duration, ev sched.Event, acts []sched.Action) // nil: nobody looks
+	Observe   func(now time.Duration, ev sched.Event, acts []sched.Action) // nil: nobody looks; ev and acts are reused afterwards
 	KeepSends bool                                                         // keep every send in the Outcome
 }
 
 // Rehearse carries jobs to their ends against a model on virtual time and says
-// how each went. Jobs that have not ended at limit are left there, with Stalled
-// set.
+// how each went, in the order of the settings. Jobs that have not ended at
+// limit, on the model's time line, are left there with Stalled set: what they
+// have in flight goes on in the model, and a later Rehearse on the same model
+// begins where this one stopped (Begin must not be earlier).
+//
+// Equal models, limits and settings give equal outcomes. It panics where a
+// setting names an org that the scenario lacks, and where a Brain breaks its
+// contract by settling a call twice or by asking to be woken for nothing.
 func Rehearse(m *emulator.Model, limit time.Duration, settings ...Setting) []*Outcome {
 	drivers := make([]*driver, len(settings))
 	outs := make([]*Outcome, len(settings))
@@ -39,7 +47,7 @@ func Rehearse(m *emulator.Model, limit time.Duration, settings ...Setting) []*Ou
 		outs[i] = drivers[i].out
 		m.Join(drivers[i])
 	}
-	for !allDone(drivers) {
+	for !allOver(drivers) {
 		next := m.NextInternal()
 		if next > limit {
 			break
@@ -52,7 +60,7 @@ func Rehearse(m *emulator.Model, limit time.Duration, settings ...Setting) []*Ou
 	return outs
 }
 
-func allDone(drivers []*driver) bool {
+func allOver(drivers []*driver) bool {
 	for _, d := range drivers {
 		if !d.over() {
 			return false
@@ -64,9 +72,12 @@ func allDone(drivers []*driver) bool {
 func newDriver(m *emulator.Model, s *Setting) *driver {
 	d := &driver{
 		brain: s.Brain, lanes: s.Lanes, cfg: s.Stream, calls: s.Calls, n: s.N, begin: s.Begin,
-		streamed: s.Streamed, observe: s.Observe, idle: make([]int, len(m.Scenario().Orgs)),
+		streamed: s.Streamed, observe: s.Observe, outages: slices.Clone(s.Outages),
+		idle: make([]int, len(m.Scenario().Orgs)), inFlight: make([]int, len(s.Lanes)),
+		settled: make([]uint64, s.N/64+1),
 	}
-	d.out = &Outcome{Began: s.Begin, keep: s.KeepSends, N: s.N}
+	slices.SortFunc(d.outages, func(a, b Outage) int { return int(a.From - b.From) })
+	d.out = &Outcome{Began: s.Begin, keep: s.KeepSends, N: s.N, PeakByLane: make([]int, len(s.Lanes))}
 	if d.brain == nil {
 		cfg := s.Core
 		cfg.Epoch = m.Start()
@@ -100,10 +111,12 @@ func (d *driver) pools() map[string]int32 {
 
 // over reports whether every call has settled and nothing is in flight.
 func (d *driver) over() bool {
-	return d.started && d.out.Settled == d.n && len(d.heap) == 0
+	return d.started && d.out.Settled == d.n && len(d.flying) == 0
 }
 
+// close ends a rehearsal: a driver that has not ended wants nothing any more.
 func (d *driver) close() {
+	d.closed = true
 	d.out.Stalled = d.out.Settled < d.n
 	if d.core != nil {
 		d.out.Lanes = append([]sched.LaneView(nil), d.core.Lanes()...)

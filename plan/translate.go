@@ -28,6 +28,42 @@ func readingOf(m *emulator.Model, x *emulator.Exchange, date time.Duration) sche
 	return out
 }
 
+// event is how a Fleet would report the end of a flight.
+func (d *driver) event(m *emulator.Model, f *flight) sched.Event {
+	x := f.x
+	switch {
+	case f.fate != answered:
+		d.failed = sched.Failed{Attempt: f.attempt, Failure: failureOf[f.fate]}
+		return &d.failed
+	case x.Class != emulator.Admitted:
+		d.refused = sched.Refused{Attempt: f.attempt, Reading: readingOf(m, x, x.End), Refusal: refusalOf(x)}
+		return &d.refused
+	case x.Fault == emulator.StreamError:
+		// What was produced before the error may be billed: the dollars stay in doubt.
+		d.refused = sched.Refused{Attempt: f.attempt, Reading: readingOf(m, x, x.FirstByte), Cost: f.worst, Refusal: sched.Refusal{Class: sched.Overloaded}}
+		return &d.refused
+	case x.Fault != emulator.NoFault:
+		d.failed = sched.Failed{Attempt: f.attempt, Failure: faultOf(x)}
+		return &d.failed
+	}
+	d.done = d.answer(m, f)
+	return &d.done
+}
+
+func (d *driver) answer(m *emulator.Model, f *flight) sched.Done {
+	x := f.x
+	at := x.End
+	if d.streamed {
+		at = x.FirstByte
+	}
+	return sched.Done{Attempt: f.attempt, Cost: x.Cost(), Reading: readingOf(m, x, at), Usage: sched.Usage{
+		Input: x.Usage.Input, CacheWrite: x.Usage.CacheWrite5m + x.Usage.CacheWrite1h, CacheRead: x.Usage.CacheRead, Output: x.Usage.Output,
+	}}
+}
+
+// failureOf is how a client sees a flight end that the provider did not end.
+var failureOf = [...]sched.Failure{aborted: sched.Aborted, broken: sched.Reset, unsent: sched.NotSent}
+
 // refusalOf is what a client reads out of a refusal's status, headers and text.
 func refusalOf(x *emulator.Exchange) sched.Refusal {
 	r := sched.Refusal{RetryAfter: x.RetryAfter, Named: x.Named, Dim: sched.Dim(x.Dim)}
@@ -58,7 +94,8 @@ func refusalOf(x *emulator.Exchange) sched.Refusal {
 // dailyRetryAfter tells a daily cap by its wait (facts/control.md B.6).
 const dailyRetryAfter = 300 * time.Second
 
-func failureOf(x *emulator.Exchange) sched.Failure {
+// faultOf is how a client sees a fault of the provider or the network.
+func faultOf(x *emulator.Exchange) sched.Failure {
 	switch x.Fault {
 	case emulator.ReusedReset:
 		return sched.ReusedReset
