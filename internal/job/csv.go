@@ -1,0 +1,100 @@
+package job
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+)
+
+// csvToJSON turns a table with a header row into JSON lines, every cell a
+// string. A row that is at fault becomes a fault line, so that it is counted
+// and told in its place.
+func csvToJSON(w *bufio.Writer, r io.Reader) error {
+	br := bufio.NewReader(r)
+	if head, _ := br.Peek(3); string(head) == "\ufeff" {
+		_, _ = br.Discard(3)
+	}
+	rd := csv.NewReader(br)
+	rd.ReuseRecord = true
+	header, err := rd.Read()
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("header: %w", err)
+	}
+	header = slices.Clone(header) // the reader uses its slice again
+	keys, err := headerKeys(header)
+	if err != nil {
+		return err
+	}
+	var line []byte
+	for {
+		cells, err := rd.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var parse *csv.ParseError
+		if err != nil && !errors.As(err, &parse) {
+			return err
+		}
+		if parse != nil {
+			line = appendFault(line[:0], csvFault(parse, len(cells), len(header)), parse.StartLine, parse.Column)
+		} else {
+			line = appendCells(line[:0], rd, keys, header, cells)
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+}
+
+// headerKeys are the columns' names, each as the start of a JSON member.
+func headerKeys(header []string) ([]string, error) {
+	seen := map[string]bool{}
+	keys := make([]string, len(header))
+	for i, name := range header {
+		switch {
+		case name == "":
+			return nil, fmt.Errorf("header: column %d has no name", i+1)
+		case seen[name]:
+			return nil, fmt.Errorf("header: two columns are named %q", name)
+		case !utf8.ValidString(name):
+			return nil, fmt.Errorf("header: column %d is not UTF-8", i+1)
+		}
+		seen[name] = true
+		keys[i] = string(appendString(nil, name)) + ":"
+	}
+	return keys, nil
+}
+
+func appendCells(line []byte, rd *csv.Reader, keys, header, cells []string) []byte {
+	for i, cell := range cells {
+		if !utf8.ValidString(cell) {
+			at, col := rd.FieldPos(i)
+			return appendFault(line[:0], fmt.Sprintf("column %q is not UTF-8", header[i]), at, col)
+		}
+		sep := byte(',')
+		if i == 0 {
+			sep = '{'
+		}
+		line = append(line, sep)
+		line = append(line, keys[i]...)
+		line = appendString(line, cell)
+	}
+	return append(line, '}')
+}
+
+func csvFault(err *csv.ParseError, cells, columns int) string {
+	switch {
+	case errors.Is(err.Err, csv.ErrFieldCount):
+		return fmt.Sprintf("%d cells under %d columns", cells, columns)
+	case errors.Is(err.Err, csv.ErrQuote), errors.Is(err.Err, csv.ErrBareQuote):
+		return `a quote in a cell is written "" and the cell stands in quotes`
+	}
+	return err.Err.Error()
+}

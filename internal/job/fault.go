@@ -1,0 +1,62 @@
+package job
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+)
+
+// RowError is a row that is at fault, and where.
+type RowError struct {
+	Input  string // as the user named it
+	Row    int    // 1-based, in its input
+	Line   int    // 1-based; 0: unknown (Parquet)
+	Column int    // byte in the line, 1-based; 0: the row as a whole
+	Record int    // 1-based, over all inputs
+	Table  bool   // the input has rows under columns
+	Err    error
+	raw    string // the row's text, for OUT.rejected.jsonl
+}
+
+func (e *RowError) Error() string {
+	return fmt.Sprintf("%s: %v", e.place(), e.Err)
+}
+
+// place is "rows.jsonl line 3 column 7" or "rows.csv row 2 (line 5)".
+func (e *RowError) place() string {
+	s := fmt.Sprintf("%s line %d", e.Input, e.Line)
+	if e.Table {
+		s = fmt.Sprintf("%s row %d", e.Input, e.Row)
+		if e.Line > 0 {
+			s += fmt.Sprintf(" (line %d)", e.Line)
+		}
+	}
+	if e.Column > 0 {
+		s += fmt.Sprintf(" column %d", e.Column)
+	}
+	return s
+}
+
+func (e *RowError) Unwrap() error { return e.Err }
+
+// A fault line stands in a spooled table for a row that could not be turned
+// into an object. No JSON value begins with its first byte.
+const faultMark = '!'
+
+func appendFault(dst []byte, fault string, line, column int) []byte {
+	dst = append(dst, faultMark)
+	dst = append(dst, `{"fault":`...)
+	dst = appendString(dst, fault)
+	dst = append(dst, `,"line":`...)
+	dst = strconv.AppendInt(dst, int64(line), 10)
+	dst = append(dst, `,"column":`...)
+	dst = strconv.AppendInt(dst, int64(column), 10)
+	return append(dst, '}')
+}
+
+// readFault reads a fault line back.
+func readFault(line []byte) (fault string, at, column int) {
+	v := gjson.ParseBytes(line[1:])
+	return v.Get("fault").Str, int(v.Get("line").Int()), int(v.Get("column").Int())
+}

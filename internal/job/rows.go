@@ -1,0 +1,51 @@
+package job
+
+import (
+	"github.com/flotilla-llm/flotilla"
+)
+
+// entry is what the index keeps of a row: 64 bytes.
+type entry struct {
+	off       int64          // of its text in its input
+	key       [16]byte       // hash of provider, version, betas and canonical body
+	body      uint64         // first 8 bytes of the canonical body's hash
+	worst     flotilla.Money // at most, by the sync tier
+	len       uint32         // of its text
+	sum       uint32         // CRC-32C of its text, to see that it is still the same
+	in        uint32         // estimated input tokens
+	maxTokens uint32
+	nth       uint32 // how-many-th equal body, from 0
+	kind      uint16 // which of the index's kinds
+	input     uint16
+}
+
+// kind is what rows have in common for the scheduler: one canary goes before
+// all rows of a kind.
+type kind struct {
+	model, pool, family string
+	shape               uint64
+	stream              bool
+	out                 int
+}
+
+// noKind marks a record that --skip-bad set aside.
+const noKind = ^uint16(0)
+
+// entries is a long slice in pieces, so that growing it never holds it twice.
+type entries struct {
+	pieces [][]entry
+	n      int
+}
+
+const pieceLen = 1 << 14
+
+func (e *entries) at(i int) *entry { return &e.pieces[i/pieceLen][i%pieceLen] }
+
+func (e *entries) add(one entry) {
+	if e.n%pieceLen == 0 {
+		e.pieces = append(e.pieces, make([]entry, 0, pieceLen))
+	}
+	last := &e.pieces[len(e.pieces)-1]
+	*last = append(*last, one)
+	e.n++
+}
