@@ -137,21 +137,12 @@ func (a *appending) record(r *flotilla.Record) error {
 }
 
 func (a *appending) book(job int64) (*book, error) {
-	b := a.j.books[job]
-	if b == nil && job == 0 {
-		var err error
-		if b, err = a.j.openRun(0, ""); err != nil {
-			return nil, err
-		}
-	}
-	if b == nil {
-		return nil, fmt.Errorf("job %d was not begun here", job)
-	}
-	if a.spans[b] == nil {
+	b, err := a.j.bookOf(job)
+	if err == nil && a.spans[b] == nil {
 		a.spans[b] = &span{before: a.at}
 		a.books = append(a.books, b)
 	}
-	return b, nil
+	return b, err
 }
 
 func (a *appending) intent(b *book, r *flotilla.Record, ln int64, day int) {
@@ -166,9 +157,9 @@ func (a *appending) intent(b *book, r *flotilla.Record, ln int64, day int) {
 
 func (a *appending) attempt(b *book, r *flotilla.Record, ln int64, day int) {
 	own := failure(r) && b.own(r.Attempt, ln)
-	b.end(r.Attempt, day, r.Charged)
+	day = b.end(r.Attempt, day, r.Charged)
 	t := &a.j.bulk.attempt
-	t.args = append(t.args, b.job, b.run, r.Row, r.Attempt, ln, r.At.UnixNano(), int64(r.Charged),
+	t.args = append(t.args, b.job, b.run, r.Row, r.Attempt, ln, r.At.UnixNano(), day, int64(r.Charged),
 		doubtOf(r), own, r.Status, r.Tokens)
 }
 
@@ -185,7 +176,7 @@ func (a *appending) outcome(b *book, r *flotilla.Record, ln int64, day int) erro
 	if err != nil {
 		return err
 	}
-	b.end(r.Attempt, day, r.Charged)
+	day = b.end(r.Attempt, day, r.Charged)
 	if kind == Succeeded {
 		b.wins[ln]++
 	}
@@ -199,7 +190,7 @@ func (a *appending) outcome(b *book, r *flotilla.Record, ln int64, day int) erro
 	// No attempt was made for what the caller had from elsewhere.
 	cached := kind == Succeeded && r.Attempts == 0
 	t := &a.j.bulk.outcome
-	t.args = append(t.args, id, b.job, b.run, r.Row, r.Attempt, ln, r.At.UnixNano(), int64(r.Charged), int64(r.Cost), doubtOf(r), int64(kind),
+	t.args = append(t.args, id, b.job, b.run, r.Row, r.Attempt, ln, r.At.UnixNano(), day, int64(r.Charged), int64(r.Cost), doubtOf(r), int64(kind),
 		r.Status, r.Attempts, int64(r.Latency), stop, mark, r.Hash[:], r.Nth, cached, at)
 	return nil
 }

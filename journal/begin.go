@@ -25,6 +25,8 @@ type JobSpec struct {
 	Fresh bool
 }
 
+func (s *JobSpec) realm() Realm { return Realm{s.Provider, s.Emulated} }
+
 // Job states.
 const (
 	Running  = "running"  // begun, and no End yet; of a dead process: interrupted
@@ -46,7 +48,8 @@ type Job struct {
 
 // Begin finds the job of this identity and mark, or writes a new one, and takes
 // it for this process until [Job.End]. What dead processes left is cleared up
-// first: their open intents become in doubt. The error is a *HeldError when a
+// first: their open intents become in doubt. A pause or cancel asked for
+// earlier is forgotten. The error is a *HeldError when a
 // live process has the job.
 func (j *Journal) Begin(ctx context.Context, spec JobSpec) (*Job, error) {
 	if err := ctx.Err(); err != nil {
@@ -61,7 +64,7 @@ func (j *Journal) Begin(ctx context.Context, spec JobSpec) (*Job, error) {
 			return err
 		}
 		var err error
-		job.book, err = j.openRun(job.ID, realm(spec.Provider, spec.Emulated))
+		job.book, err = j.openRun(job.ID, spec.realm().String())
 		return err
 	})
 	if err != nil {
@@ -84,7 +87,7 @@ func (job *Job) find() error {
 		return err
 	}
 	job.Resumed = true
-	_, err = l.exec("UPDATE job SET state = ?, ended = NULL, command = ?, n = ? WHERE id = ?", Running, job.spec.Command, job.spec.N, job.ID)
+	_, err = l.exec("UPDATE job SET state = ?, signal = 0, ended = NULL, command = ?, n = ? WHERE id = ?", Running, job.spec.Command, job.spec.N, job.ID)
 	return err
 }
 
@@ -136,6 +139,17 @@ func (job *Job) newKey() (string, error) {
 			return key, err
 		}
 	}
+}
+
+// bookOf is the book of a job that was begun here. Job 0 needs no beginning.
+func (j *Journal) bookOf(job int64) (*book, error) {
+	if b := j.books[job]; b != nil {
+		return b, nil
+	}
+	if job == 0 {
+		return j.openRun(0, "")
+	}
+	return nil, fmt.Errorf("job %d was not begun here", job)
 }
 
 // openRun writes a run of ours and keeps its book.

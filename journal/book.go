@@ -70,9 +70,9 @@ func (b *book) own(attempt, lane int64) bool {
 	return ok && b.wins[lane] > o.wins
 }
 
-// end closes an attempt and books its charge on the day of its sending; day is
-// for one whose intent is not known.
-func (b *book) end(attempt int64, day int, charged flotilla.Money) {
+// end closes an attempt and books its charge on the day of its sending, which
+// it returns; day is for one whose intent is not known.
+func (b *book) end(attempt int64, day int, charged flotilla.Money) int {
 	if o, ok := b.open[attempt]; ok {
 		b.set(attempt, openIntent{}, false)
 		b.sum(o.day).open -= o.worst
@@ -81,6 +81,7 @@ func (b *book) end(attempt int64, day int, charged flotilla.Money) {
 	if charged != 0 {
 		b.sum(day).spent += charged
 	}
+	return day
 }
 
 func (b *book) set(attempt int64, o openIntent, open bool) {

@@ -36,6 +36,9 @@ func (j *Journal) retire() error {
 			return err
 		}
 	}
+	if _, err := j.w.exec("DELETE FROM lease WHERE proc = ?", j.proc); err != nil {
+		return err
+	}
 	_, err := j.w.exec("UPDATE proc SET ended = ? WHERE id = ?", j.opt.Now().UnixNano(), j.proc)
 	return err
 }

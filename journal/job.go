@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/flotilla-llm/flotilla"
 )
@@ -90,3 +91,11 @@ func spentOf(l *link, job int64) (flotilla.Money, error) {
 	n, err := l.number("SELECT sum(s.spent + s.open) FROM run r JOIN spend s ON s.run = r.id WHERE r.job = ?", job)
 	return flotilla.Money(n), err
 }
+
+// Grant is [Journal.Grant] for this job.
+func (job *Job) Grant(ctx context.Context, at time.Time, want, limit flotilla.Money) (Allowance, error) {
+	return job.j.Grant(ctx, job.ID, at, want, limit)
+}
+
+// Signal is [Journal.Signals] for this job.
+func (job *Job) Signal(ctx context.Context) (Signal, error) { return job.j.Signals(ctx, job.ID) }

@@ -125,6 +125,17 @@ func (l *link) transact(fn func() error) error {
 	return err
 }
 
+// snapshot runs fn between BEGIN and COMMIT, so that its reads are of one
+// moment.
+func (l *link) snapshot(fn func() error) error {
+	if _, err := l.exec("BEGIN"); err != nil {
+		return err
+	}
+	err := fn()
+	_, end := l.exec("COMMIT")
+	return errors.Join(err, end)
+}
+
 // close closes the statements before the connection, as the driver wants.
 func (l *link) close() error {
 	var errs []error

@@ -2,7 +2,7 @@ package journal
 
 import "context"
 
-// read runs fn on the reading connection.
+// read runs fn on the reading connection; all it reads is of one moment.
 func (j *Journal) read(ctx context.Context, doing string, fn func(*link) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -12,5 +12,5 @@ func (j *Journal) read(ctx context.Context, doing string, fn func(*link) error) 
 	if j.shut.Load() {
 		return ErrClosed
 	}
-	return classify(doing, j.path, fn(j.r))
+	return classify(doing, j.path, j.r.snapshot(func() error { return fn(j.r) }))
 }

@@ -59,18 +59,39 @@ func (j *Journal) liveRuns(proc int64) ([]int64, error) {
 // closeRun ends a run. Its open intents become attempts in doubt at their worst
 // case, which moves from open to spent; what was granted and not used goes back.
 func (j *Journal) closeRun(run int64, crashed bool) error {
-	_, err := j.w.exec(`INSERT INTO attempt(job, run, row, attempt, lane, at, charged, doubt, own, status, tokens)
-		SELECT r.job, i.run, i.row, i.attempt, i.lane, i.at, i.worst, ?, 0, 0, 0
-		FROM run r JOIN intent i ON i.id > r.low_intent AND i.run = r.id
-		WHERE r.id = ?
-			AND i.attempt NOT IN (SELECT attempt FROM attempt a WHERE a.id > r.low_attempt AND a.run = r.id)
-			AND i.attempt NOT IN (SELECT attempt FROM outcome o WHERE o.id > r.low_outcome AND o.run = r.id)`, lost, run)
-	if err != nil {
+	if err := j.losing(run); err != nil {
 		return err
 	}
 	if _, err := j.w.exec("UPDATE spend SET spent = spent + open, granted = 0, open = 0 WHERE run = ?", run); err != nil {
 		return err
 	}
-	_, err = j.w.exec("UPDATE run SET ended = ?, crashed = ? WHERE id = ?", j.opt.Now().UnixNano(), crashed, run)
+	_, err := j.w.exec("UPDATE run SET ended = ?, crashed = ? WHERE id = ?", j.opt.Now().UnixNano(), crashed, run)
 	return err
+}
+
+// losing writes an attempt in doubt for every intent of a run that has neither
+// attempt nor outcome. It reads from the run's low marks on, and the marks go in
+// as numbers: taken from the run row inside, the sets would be made anew for
+// every intent.
+func (j *Journal) losing(run int64) error {
+	var job int64
+	var low sequences
+	err := j.w.one([]any{&job, &low.intent, &low.attempt, &low.outcome}, "SELECT job, low_intent, low_attempt, low_outcome FROM run WHERE id = ?", run)
+	if err != nil {
+		return err
+	}
+	t := &j.bulk.attempt
+	err = j.w.each(func(rows *sql.Rows) error {
+		var row, attempt, lane, at, worst int64
+		err := rows.Scan(&row, &attempt, &lane, &at, &worst)
+		t.args = append(t.args, job, run, row, attempt, lane, at, j.day(time.Unix(0, at)), worst, lost, false, 0, 0)
+		return err
+	}, `SELECT row, attempt, lane, at, worst FROM intent WHERE id > ?2 AND run = ?1
+			AND attempt NOT IN (SELECT attempt FROM attempt WHERE id > ?3 AND run = ?1)
+			AND attempt NOT IN (SELECT attempt FROM outcome WHERE id > ?4 AND run = ?1)
+		ORDER BY id`, run, low.intent, low.attempt, low.outcome)
+	if err != nil {
+		return err
+	}
+	return t.flush(j.w)
 }

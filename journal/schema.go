@@ -12,7 +12,7 @@ const applicationID = 0x666c6f74
 // 32-byte key costs five times as much (facts/dependencies.md, journal).
 // AUTOINCREMENT keeps ids of removed rows from being given again, since ids
 // are locations.
-var migrations = []string{v1}
+var migrations = []string{v1, v2}
 
 const v1 = `
 -- A process that has written here. start is the process's start in the unit of
@@ -55,19 +55,19 @@ CREATE TABLE intent(
 	run INTEGER NOT NULL, row INTEGER NOT NULL, attempt INTEGER NOT NULL, lane INTEGER NOT NULL,
 	at INTEGER NOT NULL, worst INTEGER NOT NULL
 );
--- charged is of the one attempt that the row ends, cost of all attempts of the
+-- day is where charged is booked, the local day of sending. charged is of the one attempt that the row ends, cost of all attempts of the
 -- call in its process. doubt: 0 known, 1 in doubt, 2 in doubt since its process died.
 -- own: the failure counts against the row.
 CREATE TABLE attempt(
 	id INTEGER PRIMARY KEY AUTOINCREMENT,
 	job INTEGER NOT NULL, run INTEGER NOT NULL, row INTEGER NOT NULL, attempt INTEGER NOT NULL, lane INTEGER NOT NULL,
-	at INTEGER NOT NULL, charged INTEGER NOT NULL, doubt INTEGER NOT NULL, own INTEGER NOT NULL,
+	at INTEGER NOT NULL, day INTEGER NOT NULL, charged INTEGER NOT NULL, doubt INTEGER NOT NULL, own INTEGER NOT NULL,
 	status INTEGER NOT NULL, tokens INTEGER NOT NULL
 );
 CREATE TABLE outcome(
 	id INTEGER PRIMARY KEY AUTOINCREMENT,
 	job INTEGER NOT NULL, run INTEGER NOT NULL, row INTEGER NOT NULL, attempt INTEGER NOT NULL, lane INTEGER NOT NULL,
-	at INTEGER NOT NULL, charged INTEGER NOT NULL, cost INTEGER NOT NULL, doubt INTEGER NOT NULL,
+	at INTEGER NOT NULL, day INTEGER NOT NULL, charged INTEGER NOT NULL, cost INTEGER NOT NULL, doubt INTEGER NOT NULL,
 	type INTEGER NOT NULL, status INTEGER NOT NULL, tries INTEGER NOT NULL,
 	latency INTEGER NOT NULL, stop INTEGER NOT NULL, mark INTEGER NOT NULL, hash BLOB NOT NULL, nth INTEGER NOT NULL,
 	cached INTEGER NOT NULL, answer INTEGER NOT NULL -- 0: none
@@ -84,5 +84,25 @@ CREATE TABLE spend(
 CREATE TABLE tokens(
 	realm INTEGER NOT NULL, org TEXT NOT NULL, pool TEXT NOT NULL, bin INTEGER NOT NULL, tokens INTEGER NOT NULL,
 	PRIMARY KEY(realm, org, pool, bin)
+) WITHOUT ROWID;
+`
+
+const v2 = `
+ALTER TABLE job ADD COLUMN signal INTEGER NOT NULL DEFAULT 0;
+-- Doubts up to these ids were cleared by a person: they count as spent no more.
+CREATE TABLE clearance(
+	id INTEGER PRIMARY KEY, job INTEGER NOT NULL, at INTEGER NOT NULL,
+	attempts INTEGER NOT NULL, nanos INTEGER NOT NULL,
+	last_attempt INTEGER NOT NULL, last_outcome INTEGER NOT NULL
+);
+CREATE INDEX clearance_job ON clearance(job);
+-- Slots of a shared cap; expires is real time.
+CREATE TABLE lease(
+	pot TEXT NOT NULL, proc INTEGER NOT NULL, held INTEGER NOT NULL, want INTEGER NOT NULL, expires INTEGER NOT NULL,
+	PRIMARY KEY(pot, proc)
+) WITHOUT ROWID;
+CREATE TABLE hint(
+	realm INTEGER NOT NULL, lane TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, at INTEGER NOT NULL,
+	PRIMARY KEY(realm, lane, name)
 ) WITHOUT ROWID;
 `

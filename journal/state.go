@@ -11,8 +11,8 @@ import (
 type State struct {
 	Counts [numOutcomes]int // rows by outcome
 	Spent  flotilla.Money   // as [Job.Spent]
-	Doubt  flotilla.Money   // the part of Spent whose attempts are in doubt
-	Doubts int              // attempts in doubt, of settled rows too
+	Doubt  flotilla.Money   // the part of Spent whose attempts are in doubt and not cleared
+	Doubts int              // such attempts, of settled rows too
 
 	rows []rowState
 	at   []int64 // location of the outcome that stands; 0: none
@@ -74,7 +74,7 @@ func (s *State) load(l *link, job int64) error {
 	if err != nil {
 		return err
 	}
-	if err := l.each(s.attempt, "SELECT row, doubt, own, charged FROM attempt WHERE id > ? AND job = ?", firstAttempt, job); err != nil {
+	if err := l.each(s.attempt, "SELECT row, doubt, own FROM attempt WHERE id > ? AND job = ?", firstAttempt, job); err != nil {
 		return err
 	}
 	err = l.each(s.outcome, `SELECT id, row * 8 + type FROM outcome WHERE id > ? AND job = ? AND (type <> 1 OR mark = ?)`, firstOutcome, job, mark)
@@ -84,20 +84,13 @@ func (s *State) load(l *link, job int64) error {
 	if s.Spent, err = spentOf(l, job); err != nil {
 		return err
 	}
-	var n, money int64
-	err = l.one([]any{&n, &money}, "SELECT count(*), coalesce(sum(charged), 0) FROM outcome WHERE id > ? AND job = ? AND doubt <> 0", firstOutcome, job)
-	s.Doubts, s.Doubt = s.Doubts+int(n), s.Doubt+flotilla.Money(money)
-	return err
+	return l.one([]any{&s.Doubts, &s.Doubt}, "SELECT count(*), coalesce(sum(charged), 0) FROM (SELECT charged "+openAttempts+" UNION ALL SELECT charged "+openOutcomes+")", job, job)
 }
 
 func (s *State) attempt(rows *sql.Rows) error {
-	var row, doubt, own, charged int64
-	if err := rows.Scan(&row, &doubt, &own, &charged); err != nil {
+	var row, doubt, own int64
+	if err := rows.Scan(&row, &doubt, &own); err != nil {
 		return err
-	}
-	if doubt != certain {
-		s.Doubts++
-		s.Doubt += flotilla.Money(charged)
 	}
 	if row < 0 || row >= int64(len(s.rows)) {
 		return nil

@@ -15,9 +15,14 @@ type bin struct {
 	n                int64 // since 1970, in bins
 }
 
-// Realm names whose limits are meant: the same org name at another provider,
-// or at an emulator, is another thing.
-func realm(provider, emulated string) string { return provider + " " + emulated }
+// Realm is whose limits are meant: an org's name means another thing at another
+// provider, and at an emulator.
+type Realm struct {
+	Provider string // scheme, host and port
+	Emulated string // "scenario/seed"; empty: the real one
+}
+
+func (r Realm) String() string { return r.Provider + " " + r.Emulated }
 
 func (j *Journal) writeTokens(tokens map[bin]int64) error {
 	for b, n := range tokens {
@@ -43,7 +48,7 @@ type Use struct {
 // DayUse reads what all processes on this journal sent to a pool of an org in
 // the 24 hours before now, oldest first: what counts against a rolling daily
 // cap. Now is on the clock of the records.
-func (j *Journal) DayUse(ctx context.Context, provider, emulated, org, pool string, now time.Time) ([]Use, error) {
+func (j *Journal) DayUse(ctx context.Context, realm Realm, org, pool string, now time.Time) ([]Use, error) {
 	var uses []Use
 	err := j.read(ctx, "read the daily ledger", func(l *link) error {
 		return l.each(func(rows *sql.Rows) error {
@@ -52,7 +57,7 @@ func (j *Journal) DayUse(ctx context.Context, provider, emulated, org, pool stri
 			uses = append(uses, Use{time.Unix(0, n*int64(binWidth)), tokens})
 			return err
 		}, `SELECT bin, tokens FROM tokens WHERE realm = (SELECT id FROM word WHERE text = ?) AND org = ? AND pool = ? AND bin > ? AND bin <= ? ORDER BY bin`,
-			realm(provider, emulated), org, pool, now.Add(-24*time.Hour).UnixNano()/int64(binWidth)-1, now.UnixNano()/int64(binWidth))
+			realm.String(), org, pool, now.Add(-24*time.Hour).UnixNano()/int64(binWidth)-1, now.UnixNano()/int64(binWidth))
 	})
 	return uses, err
 }

@@ -1,0 +1,113 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+)
+
+// Audit is what does not add up in a job.
+type Audit struct {
+	Doubts  []Doubt // attempts whose outcome is unknown, not cleared
+	Doubled []Doubled
+	Booked  flotilla.Money // what the sums say of the job
+	Counted flotilla.Money // what its records say; cleared doubts taken off
+
+	// Of OUT, where lines were given.
+	Missing []int // settled rows without a line
+	Extra   []int // pending rows with one
+	Twice   []int // rows with more than one
+}
+
+// Doubt is an attempt that may have been answered and billed.
+type Doubt struct {
+	Row       int
+	Attempt   int64
+	At        time.Time
+	Org       string
+	Model     string
+	Worst     flotilla.Money // counted as spent
+	Crashed   bool           // its process died
+	Succeeded bool           // another attempt of the row was answered: if this one was too, it was paid twice
+}
+
+// Doubled is a row that was paid for more than once, --retry aside: so many
+// answers succeeded.
+type Doubled struct{ Row, Answers int }
+
+// Audit compares a job's intents, attempts, outcomes and sums, and, where lines
+// is not nil, OUT: lines says how many lines OUT has of a row. It changes nothing.
+func (j *Journal) Audit(ctx context.Context, job int64, lines func(row int) int) (*Audit, error) {
+	st, err := j.StateOf(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	a := &Audit{}
+	err = j.read(ctx, "audit the job", func(l *link) error { return a.read(l, job, st) })
+	if err != nil || lines == nil {
+		return a, err
+	}
+	for row := range st.Rows() {
+		a.compare(row, lines(row), st.Outcome(row) != Pending)
+	}
+	return a, nil
+}
+
+func (a *Audit) compare(row, lines int, settled bool) {
+	switch {
+	case settled && lines == 0:
+		a.Missing = append(a.Missing, row)
+	case !settled && lines > 0:
+		a.Extra = append(a.Extra, row)
+	}
+	if lines > 1 {
+		a.Twice = append(a.Twice, row)
+	}
+}
+
+// openAttempts and openOutcomes are the attempts of a job that are in doubt and
+// were not cleared.
+const (
+	openAttempts = "FROM attempt t WHERE t.job = ? AND t.doubt <> 0 AND t.id > coalesce((SELECT max(last_attempt) FROM clearance c WHERE c.job = t.job), 0)"
+	openOutcomes = "FROM outcome t WHERE t.job = ? AND t.doubt <> 0 AND t.id > coalesce((SELECT max(last_outcome) FROM clearance c WHERE c.job = t.job), 0)"
+)
+
+func (a *Audit) read(l *link, job int64, st *State) (err error) {
+	if err := l.each(func(rows *sql.Rows) error { return a.doubt(rows, st) },
+		`SELECT row, attempt, at, charged, doubt, (SELECT org FROM lane WHERE id = lane), (SELECT model FROM lane WHERE id = lane) `+openAttempts+
+			` UNION ALL SELECT row, attempt, at, charged, doubt, (SELECT org FROM lane WHERE id = lane), (SELECT model FROM lane WHERE id = lane) `+openOutcomes+
+			` ORDER BY at`, job, job); err != nil {
+		return err
+	}
+	if err := l.each(a.doubled, "SELECT row, count(*) FROM outcome WHERE job = ? AND type = 1 AND cached = 0 GROUP BY row, hash, nth HAVING count(*) > 1 ORDER BY row", job); err != nil {
+		return err
+	}
+	if a.Booked, err = spentOf(l, job); err != nil {
+		return err
+	}
+	n, err := l.number(`SELECT
+		(SELECT coalesce(sum(charged), 0) FROM attempt WHERE job = ?1) + (SELECT coalesce(sum(charged), 0) FROM outcome WHERE job = ?1)
+		+ (SELECT coalesce(sum(s.open), 0) FROM run r JOIN spend s ON s.run = r.id WHERE r.job = ?1)
+		- (SELECT coalesce(sum(nanos), 0) FROM clearance WHERE job = ?1)`, job)
+	a.Counted = flotilla.Money(n)
+	return err
+}
+
+func (a *Audit) doubt(rows *sql.Rows, st *State) error {
+	var d Doubt
+	var at, doubt int64
+	err := rows.Scan(&d.Row, &d.Attempt, &at, &d.Worst, &doubt, &d.Org, &d.Model)
+	d.At, d.Crashed = time.Unix(0, at), doubt == lost
+	d.Succeeded = d.Row < st.Rows() && st.Outcome(d.Row) == Succeeded
+	a.Doubts = append(a.Doubts, d)
+	return err
+}
+
+func (a *Audit) doubled(rows *sql.Rows) error {
+	var d Doubled
+	err := rows.Scan(&d.Row, &d.Answers)
+	a.Doubled = append(a.Doubled, d)
+	return err
+}

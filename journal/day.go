@@ -1,0 +1,86 @@
+package journal
+
+import (
+	"context"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+)
+
+// Allowance is how a cap per local day stands.
+type Allowance struct {
+	Granted flotilla.Money // to this run for the day, what it has spent of it included
+	Used    flotilla.Money // by all runs of the day: spent, reserved or granted
+}
+
+// Grant asks for money under a cap per local day that all processes on this
+// journal share: everything sent since midnight counts, capped or not. A run
+// that keeps what it spends and reserves on the day of at within Granted keeps
+// all runs together within limit. Want is what is needed beyond what is granted
+// already; less comes where less is left, and none of it is an error. What a
+// run has not used goes back by [Journal.Return] or when it ends; what a dead
+// process held stays taken until it is known to be dead. Job 0 is none.
+func (j *Journal) Grant(ctx context.Context, job int64, at time.Time, want, limit flotilla.Money) (Allowance, error) {
+	var a Allowance
+	err := j.spending(ctx, "grant money of the day", job, func(b *book) (err error) {
+		if err := j.reap(); err != nil {
+			return err
+		}
+		a, err = j.grant(b.run, j.day(at), max(want, 0), limit)
+		return err
+	})
+	return a, err
+}
+
+// Return gives back what a run holds of a day beyond keep and what it has spent
+// or reserved.
+func (j *Journal) Return(ctx context.Context, job int64, at time.Time, keep flotilla.Money) error {
+	return j.spending(ctx, "return money of the day", job, func(b *book) error {
+		_, err := j.w.exec("UPDATE spend SET granted = min(granted, max(spent + open, ?)) WHERE run = ? AND day = ?", int64(keep), b.run, j.day(at))
+		return err
+	})
+}
+
+func (j *Journal) spending(ctx context.Context, doing string, job int64, fn func(*book) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return j.write(doing, func() error {
+		b, err := j.bookOf(job)
+		if err != nil {
+			return err
+		}
+		return fn(b)
+	})
+}
+
+// taken is what a run has of a day: what it was granted, or more where it spends
+// without asking.
+const taken = "sum(max(granted, spent + open))"
+
+func (j *Journal) grant(run int64, day int, want, limit flotilla.Money) (a Allowance, err error) {
+	all, err := j.w.number("SELECT "+taken+" FROM spend WHERE day = ?", day)
+	if err != nil {
+		return a, err
+	}
+	own, err := j.w.number("SELECT "+taken+" FROM spend WHERE day = ? AND run = ?", day, run)
+	if err != nil {
+		return a, err
+	}
+	more := min(want, max(limit-flotilla.Money(all), 0))
+	a = Allowance{Granted: flotilla.Money(own) + more, Used: flotilla.Money(all) + more}
+	_, err = j.w.exec(`INSERT INTO spend(run, day, granted) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET granted = excluded.granted`,
+		run, day, int64(a.Granted))
+	return a, err
+}
+
+// SpentOn is what all runs sent on the local day of at have spent or reserved.
+func (j *Journal) SpentOn(ctx context.Context, at time.Time) (spent flotilla.Money, err error) {
+	_, _, day := dayBounds(at, j.opt.Location)
+	err = j.read(ctx, "sum the money of the day", func(l *link) error {
+		n, err := l.number("SELECT sum(spent + open) FROM spend WHERE day = ?", day)
+		spent = flotilla.Money(n)
+		return err
+	})
+	return spent, err
+}

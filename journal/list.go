@@ -1,0 +1,169 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+)
+
+// Interrupted is the state of a job whose process died in the middle of it.
+const Interrupted = "interrupted"
+
+// JobInfo is what a journal knows of a job as a whole.
+type JobInfo struct {
+	ID       int64
+	Key      string // short hex, for people
+	Identity [32]byte
+	Realm    Realm
+	Command  string
+	Inputs   []string
+	N        int
+	Created  time.Time
+	Ended    time.Time // zero: it goes on, or its process died
+	State    string    // Running, Interrupted, Stopped or Finished
+	Signal   Signal
+	Totals   json.RawMessage // of the last End that gave some; nil: none
+	Spent    flotilla.Money  // by all its invocations, open and in doubt at worst case
+	Runs     int             // invocations
+	Outs     []Out
+	Holder   *Holder // the live process that has it; nil: none
+}
+
+// Out is a file that a job's lines went to.
+type Out struct {
+	Path    string
+	Durable int64 // bytes known to be whole and on disk
+}
+
+// Holder is a live process that has a job.
+type Holder struct {
+	PID   int
+	Host  string
+	Since time.Time
+}
+
+// Jobs lists the jobs that were begun or ended at since or later, newest first.
+// Dates of jobs are real time.
+func (j *Journal) Jobs(ctx context.Context, since time.Time) (jobs []JobInfo, err error) {
+	from := int64(-1 << 63)
+	if !since.IsZero() {
+		from = since.UnixNano()
+	}
+	err = j.read(ctx, "list jobs", func(l *link) (err error) {
+		jobs, err = j.infos(l, "created >= ? OR coalesce(ended, created) >= ? OR ended IS NULL ORDER BY id DESC", from, from)
+		return err
+	})
+	return jobs, err
+}
+
+// Find is the job whose short id begins with prefix; the error is a *NoJobError
+// where there is none, or more than one of which none is the prefix itself.
+func (j *Journal) Find(ctx context.Context, prefix string) (JobInfo, error) {
+	var jobs []JobInfo
+	err := j.read(ctx, "find job "+prefix, func(l *link) (err error) {
+		jobs, err = j.infos(l, "substr(key, 1, length(?)) = ? ORDER BY length(key)", prefix, prefix)
+		return err
+	})
+	switch {
+	case err != nil:
+		return JobInfo{}, err
+	case len(jobs) == 0, len(jobs) > 1 && jobs[0].Key != prefix:
+		return JobInfo{}, &NoJobError{prefix, len(jobs)}
+	}
+	return jobs[0], nil
+}
+
+func (j *Journal) infos(l *link, where string, args ...any) (jobs []JobInfo, err error) {
+	err = l.each(func(rows *sql.Rows) error {
+		var info JobInfo
+		err := info.scan(rows)
+		jobs = append(jobs, info)
+		return err
+	}, `SELECT id, key, identity, provider, emulated, command, inputs, n, created, ended, state, signal, totals,
+		(SELECT count(*) FROM run WHERE run.job = job.id) FROM job WHERE `+where, args...)
+	for i := range jobs {
+		if err == nil {
+			err = j.fill(l, &jobs[i])
+		}
+	}
+	return jobs, err
+}
+
+func (info *JobInfo) scan(rows *sql.Rows) error {
+	var identity []byte
+	var inputs, totals string
+	var created int64
+	var ended sql.NullInt64
+	err := rows.Scan(&info.ID, &info.Key, &identity, &info.Realm.Provider, &info.Realm.Emulated, &info.Command, &inputs, &info.N,
+		&created, &ended, &info.State, &info.Signal, &totals, &info.Runs)
+	if err != nil {
+		return err
+	}
+	copy(info.Identity[:], identity)
+	info.Created = time.Unix(0, created)
+	if ended.Valid {
+		info.Ended = time.Unix(0, ended.Int64)
+	}
+	if totals != "" {
+		info.Totals = json.RawMessage(totals)
+	}
+	return json.Unmarshal([]byte(inputs), &info.Inputs)
+}
+
+// fill adds what other tables say.
+func (j *Journal) fill(l *link, info *JobInfo) (err error) {
+	if info.Spent, err = spentOf(l, info.ID); err != nil {
+		return err
+	}
+	err = l.each(func(rows *sql.Rows) error {
+		var o Out
+		err := rows.Scan(&o.Path, &o.Durable)
+		info.Outs = append(info.Outs, o)
+		return err
+	}, "SELECT path, durable FROM out WHERE job = ? ORDER BY path", info.ID)
+	if err != nil {
+		return err
+	}
+	if info.Holder, err = j.holder(l, info.ID); err == nil && info.Holder == nil && info.State == Running {
+		info.State = Interrupted
+	}
+	return err
+}
+
+// holder is the live process that has a job.
+func (j *Journal) holder(l *link, job int64) (holder *Holder, err error) {
+	now := j.opt.Now()
+	err = l.each(func(rows *sql.Rows) error {
+		var p process
+		var seen, since int64
+		err := rows.Scan(&p.pid, &p.host, &p.boot, &p.space, &p.start, &seen, &since)
+		if err == nil && j.me.alive(p, time.Unix(0, seen), now) {
+			holder = &Holder{p.pid, p.host, time.Unix(0, since)}
+		}
+		return err
+	}, `SELECT p.pid, p.host, p.boot, p.space, p.start, p.seen, r.opened
+		FROM run r JOIN proc p ON p.id = r.proc WHERE r.job = ? AND r.ended IS NULL`, job)
+	return holder, err
+}
+
+// StateOf is [Job.State] of a job that need not be ours.
+func (j *Journal) StateOf(ctx context.Context, job int64) (*State, error) {
+	var n int64
+	err := j.read(ctx, "read the size of the job", func(l *link) (err error) {
+		n, err = l.number("SELECT n FROM job WHERE id = ?", job)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return j.state(ctx, job, int(n))
+}
+
+// AnswersOf is [Job.Answers] of a job that need not be ours.
+func (j *Journal) AnswersOf(ctx context.Context, job, after int64) iter.Seq2[Answer, error] {
+	return j.answers(ctx, job, after)
+}

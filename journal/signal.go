@@ -1,0 +1,42 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+)
+
+// Signal is what a person asked of a job that some process runs.
+type Signal int
+
+// Signals.
+const (
+	Go     Signal = iota // nothing, or: go on
+	Pause                // send nothing new
+	Cancel               // settle what is pending as canceled, and end
+)
+
+// Signal leaves word for the process that runs a job; it reads it by
+// [Journal.Signals]. The next Begin forgets it.
+func (j *Journal) Signal(ctx context.Context, job int64, s Signal) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return j.write(fmt.Sprintf("signal job %d", job), func() error {
+		n, err := j.w.exec("UPDATE job SET signal = ? WHERE id = ?", int(s), job)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("there is no job %d", job)
+		}
+		return err
+	})
+}
+
+// Signals reads what was last asked of a job. It is one look-up by number: a
+// running process may ask every second.
+func (j *Journal) Signals(ctx context.Context, job int64) (s Signal, err error) {
+	err = j.read(ctx, "read signals", func(l *link) error {
+		n, err := l.number("SELECT signal FROM job WHERE id = ?", job)
+		s = Signal(n)
+		return err
+	})
+	return s, err
+}
