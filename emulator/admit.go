@@ -38,16 +38,22 @@ func (m *Model) arrivalKey(x *Exchange) key {
 	if x.Other {
 		return bodyKey(m.seed, x.Hash, 0)
 	}
-	i, ok := m.bodies[x.Hash]
+	x.body = m.bodyOf(x.Hash)
+	b := &m.counts[x.body]
+	x.Arrived = b.arrivals
+	b.arrivals++
+	return bodyKey(m.seed, x.Hash, x.Arrived)
+}
+
+// bodyOf finds the counts of a body.
+func (m *Model) bodyOf(hash [16]byte) int32 {
+	i, ok := m.bodies[hash]
 	if !ok {
 		i = int32(len(m.counts))
-		m.bodies[x.Hash] = i
+		m.bodies[hash] = i
 		m.counts = append(m.counts, body{})
 	}
-	x.body = i
-	x.Arrived = m.counts[i].arrivals
-	m.counts[i].arrivals++
-	return bodyKey(m.seed, x.Hash, x.Arrived)
+	return i
 }
 
 // begin admits: it fixes answer, latency and faults.
@@ -102,6 +108,9 @@ func (m *Model) answer(x *Exchange) {
 		x.Out, x.Stop = m.sc.length(m.answerKey(x.Hash, x.Answer), x.MaxTokens)
 	case x.Out > x.MaxTokens:
 		x.Out, x.Stop = x.MaxTokens, MaxTokens
+	}
+	if room := max(1, catalog[x.Model].context-x.Usage.prompt()); x.Out > room {
+		x.Out, x.Stop = room, WindowExceeded
 	}
 	x.Usage.Output, x.Full = x.Out, x.Out
 }

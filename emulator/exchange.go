@@ -31,6 +31,7 @@ const (
 	Unauthorized       // 401; the server's, never the model's
 	QueueFull          // the batch queue's; never the sync tier's
 	Invalid            // 400, 404, 413; the server's, never the model's
+	Injected           // by a fault that the server was told to make
 	NumClasses
 )
 
@@ -45,6 +46,7 @@ const (
 	DropAfter         // the connection is reset at End, after the first byte
 	Truncate          // the stream ends at End without a message_stop, the connection closes in order
 	StreamError       // the stream ends at End with an overloaded_error event
+	ErrorFirst        // that event is the first of the stream, and nothing is billed
 )
 
 // Stop is why an answer ends.
@@ -55,6 +57,7 @@ const (
 	EndTurn Stop = iota
 	MaxTokens
 	Refusal
+	WindowExceeded // prompt and answer filled the context window
 )
 
 // Arrival is one POST /v1/messages that has been read whole.

@@ -37,10 +37,13 @@ type Model struct {
 // orgState is an org in use.
 type orgState struct {
 	Org
-	index  int
-	spent  int64 // nano-dollars in month
-	month  time.Month
-	others tally
+	index   int
+	spent   int64 // nano-dollars in month
+	month   time.Month
+	others  tally
+	nowhere PoolStats // requests that reached no pool
+	count   bucket    // of count_tokens requests
+	countAt time.Duration
 }
 
 // body counts what came of one body.
@@ -71,7 +74,7 @@ func NewModel(sc Scenario, seed uint64, start time.Time) *Model {
 	m.orgs = make([]orgState, len(sc.Orgs))
 	m.lanes = make([][]*lane, len(sc.Orgs))
 	for i := range m.orgs {
-		m.orgs[i] = orgState{Org: sc.Orgs[i], index: i, month: start.UTC().Month()}
+		m.orgs[i] = orgState{Org: sc.Orgs[i], index: i, month: start.UTC().Month(), count: newBucket(sc.Orgs[i].countRPM(), 1)}
 		m.lanes[i] = make([]*lane, len(pools))
 		for p := range pools {
 			m.lanes[i][p] = newLane(&m.orgs[i], p)

@@ -23,7 +23,7 @@ func model(t testing.TB, name string) int {
 	return i
 }
 
-func world(t testing.TB, name string, seed uint64) *Model {
+func modelOf(t testing.TB, name string, seed uint64) *Model {
 	t.Helper()
 	sc, err := Named(name)
 	if err != nil {
@@ -34,7 +34,7 @@ func world(t testing.TB, name string, seed uint64) *Model {
 
 // BenchmarkArriveFinish is one call through the model with 100 in flight.
 func BenchmarkArriveFinish(b *testing.B) {
-	m := world(b, "default", 1)
+	m := modelOf(b, "default", 1)
 	sonnet := model(b, "claude-sonnet-4-6")
 	var flight []*Exchange
 	now := time.Duration(0)
@@ -55,7 +55,7 @@ func BenchmarkArriveFinish(b *testing.B) {
 
 // An answer comes when it was said to, is billed at list price and counted.
 func TestOneAnswer(t *testing.T) {
-	m := world(t, "steady", 1)
+	m := modelOf(t, "steady", 1)
 	x := m.Arrive(0, Arrival{Model: model(t, "claude-sonnet-4-6"), Hash: hashOf(1), Est: 1000, In: 4000, MaxTokens: 120, Out: 75})
 	if x.Status != 200 || x.FirstToken != 1100*time.Millisecond || x.End != 2100*time.Millisecond {
 		t.Fatalf("status %d, first token %v, end %v", x.Status, x.FirstToken, x.End)

@@ -12,6 +12,8 @@ import (
 type Scenario struct {
 	// Name marks every response: "flotilla-emulated: <name>/<seed>".
 	Name string `yaml:"name"`
+	// Base names the scenario that a file builds upon; only [Load] reads it.
+	Base string `yaml:"base"`
 	Orgs []Org  `yaml:"orgs"`
 
 	// Latency holds for every family of models that Families does not name
@@ -198,6 +200,17 @@ type Flaky struct {
 	After  float64 `yaml:"after"`  // share reset after it
 	Cut    float64 `yaml:"cut"`    // share of streams that end early without a reset
 	Reused float64 `yaml:"reused"` // share of requests on a reused connection that is reset before anything is read
+}
+
+// defaultCountRPM is the middle tier's count_tokens limit (facts/claude-api.md
+// 1.6).
+const defaultCountRPM = 4000
+
+func (o *Org) countRPM() int64 {
+	if o.CountRPM == 0 {
+		return defaultCountRPM
+	}
+	return o.CountRPM
 }
 
 // Uniform is k orgs, org-1 to org-k, with the same limits.

@@ -19,9 +19,15 @@ func (m *Model) spoil(now time.Duration, x *Exchange, k key) {
 		x.Fault = Truncate
 	case x.Stream && m.sc.Storm.share(now) > 0 && k.chance(drawStormStream, m.sc.Storm.Streams):
 		x.Fault = StreamError
+		if k.bits(drawStormStream)&1 == 0 {
+			x.Fault = ErrorFirst // the usual place (facts/claude-api.md 1.5)
+		}
 	}
 	switch x.Fault {
 	case NoFault:
+	case ErrorFirst:
+		x.breakAt(x.FirstToken)
+		x.Usage = Usage{}
 	case DropBefore:
 		x.breakAt(now + time.Duration(k.uniform(drawBeforeAt)*float64(x.FirstByte-now)))
 		x.Status = 0
@@ -34,7 +40,7 @@ func (m *Model) spoil(now time.Duration, x *Exchange, k key) {
 // is produced whole, and breaks while it is sent.
 func (m *Model) breakStream(x *Exchange, k key) {
 	if !x.Stream {
-		x.Fault = DropAfter
+		x.Fault = DropAfter // nothing else can befall it after its first byte
 		return
 	}
 	u := k.uniform(drawCutAt)

@@ -17,8 +17,10 @@ type PoolStats struct {
 
 // OrgStats is what one org saw.
 type OrgStats struct {
-	Name  string
-	Pools []NamedPool // those that saw a request, in the catalog's order
+	Name string
+	// Pools are those that saw a request, in the catalog's order, and "none"
+	// for requests that named no model there is.
+	Pools []NamedPool
 	// Colleagues' requests and refusals, over all pools.
 	OtherRequests, OtherRefused int64
 }
@@ -38,9 +40,9 @@ type Stats struct {
 	Orgs      []OrgStats
 }
 
-// minuteUse is one model's billed use in one minute of the model's time.
+// minuteUse is one model's billed use in one wall-clock minute.
 type minuteUse struct {
-	minute int64
+	minute int64 // since 1970
 	model  int
 	Usage
 }
@@ -56,7 +58,33 @@ func (m *Model) ended(x *Exchange) {
 	}
 	s := &x.lane.stats
 	s.Requests++
-	s.Refused[x.Class]++
+	if x.Class != Admitted {
+		s.Refused[x.Class]++
+	}
+}
+
+// TurnAway counts a request that the server refuses before the model is asked.
+// A body that has a hash counts as an arrival of it, so that the next one
+// draws anew. A model of -1 means that none is known.
+func (m *Model) TurnAway(now time.Duration, org, model int, hash [16]byte, class Class) {
+	m.Advance(now)
+	s := &m.orgs[org].nowhere
+	if model >= 0 {
+		s = &m.lanes[org][m.pool[model]].stats
+	}
+	s.Requests++
+	s.Refused[class]++
+	if hash != [16]byte{} {
+		m.counts[m.bodyOf(hash)].arrivals++
+	}
+}
+
+// Arrivals is how many requests with a body there were.
+func (m *Model) Arrivals(hash [16]byte) uint32 {
+	if i, ok := m.bodies[hash]; ok {
+		return m.counts[i].arrivals
+	}
+	return 0
 }
 
 // settle ends an admitted exchange at now: slot, billing, counts.
@@ -87,7 +115,7 @@ func (m *Model) bill(now time.Duration, x *Exchange) {
 	s.Billed += x.cost
 	l.org.spent += x.cost
 	l.daily.add(now, u.charged()+u.Output)
-	l.record(int64(now/time.Minute), x.Model, u)
+	l.record(m.minute(now), x.Model, u)
 	if x.Complete() {
 		s.Succeeded++
 		if x.Answer == 0 {
@@ -127,12 +155,20 @@ func (m *Model) Stats(now time.Duration) Stats {
 				continue
 			}
 			o.Pools = append(o.Pools, NamedPool{l.pool, l.stats})
-			st.Requests += l.stats.Requests
-			st.Succeeded += l.stats.Succeeded
-			st.Billed += l.stats.Billed
+			st.add(&l.stats)
+		}
+		if n := m.orgs[i].nowhere; n.Requests > 0 {
+			o.Pools = append(o.Pools, NamedPool{"none", n})
+			st.add(&n)
 		}
 	}
 	return st
+}
+
+func (st *Stats) add(p *PoolStats) {
+	st.Requests += p.Requests
+	st.Succeeded += p.Succeeded
+	st.Billed += p.Billed
 }
 
 // InFlight is how many of our answers an org has in flight in all its pools.
