@@ -45,11 +45,11 @@ type Outcome uint8
 
 // Outcomes.
 const (
-	Succeeded    Outcome = iota
-	Errored              // the provider's error on Attempt is final, or attempts are used up
-	Canceled             // withdrawn
-	OverBudget           // it alone costs more than the ledger can ever grant
-	Unroutable           // no lane can ever take it (all denied its model)
+	Succeeded  Outcome = iota
+	Errored            // the provider's error on Attempt is final, or attempts are used up
+	Canceled           // withdrawn
+	OverBudget         // it alone costs more than the ledger can ever grant
+	Unroutable         // no lane can ever take it (all denied its model)
 	NumOutcomes
 )
 
@@ -75,16 +75,16 @@ type NoteKind uint8
 
 // Notes.
 const (
-	NoteParked      NoteKind = iota // the lane (or its whole org: one note per lane) stopped for Class
-	NoteReopened                    // it takes calls again
-	NoteColleague                   // others use Value (0..1) of Dim's refill; sent on a change of a tenth
-	NoteRamp                        // the ramp ceiling is now Value attempts
-	NoteWindow                      // the AIMD window is now Value attempts, after Class
-	NoteRate                        // the rate ceiling of Dim is now Value times the refill, after Class
-	NoteBrake                       // the overload brake is now Value (0..1]
-	NoteReserveMode                 // output limits reserve max_tokens (Value 1) or no longer (0)
-	NoteCeiling                     // the first chosen ceiling of attempts is Value; Dim is unused
-	NoteDailyLearned                // the rolling daily cap is about Value tokens
+	NoteParked       NoteKind = iota // the lane (or its whole org: one note per lane) stopped for Class
+	NoteReopened                     // it takes calls again
+	NoteColleague                    // others use Value (0..1) of Dim's refill; sent on a change of a tenth
+	NoteRamp                         // the ramp ceiling is now Value attempts
+	NoteWindow                       // the AIMD window is now Value attempts, after Class
+	NoteRate                         // the rate ceiling of Dim is now Value times the refill, after Class
+	NoteBrake                        // the overload brake is now Value (0..1]
+	NoteReserveMode                  // output limits reserve max_tokens (Value 1) or no longer (0)
+	NoteCeiling                      // the first chosen ceiling of attempts is Value; Dim is unused
+	NoteDailyLearned                 // the rolling daily cap is about Value tokens
 	NumNotes
 )
 

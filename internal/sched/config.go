@@ -46,15 +46,15 @@ type Config struct {
 	SoftFloor float64 // share of learned capacity; 0: 0.10; negative: none
 	HardFloor float64 // 0: 0.02; negative: none
 
-	MaxAttempts      int           // failures of a call's own before it settles errored; 0: 3
-	BaseDelay        time.Duration // first wait after a call's own failure; 0: 2 s
-	MaxDelay         time.Duration // 0: 30 s
-	RetryPerMinute   float64       // shared retry budget; 0: 20
-	RetryPerSuccess  float64       // 0: 0.1
-	Ledgers          []Ledger      // every reservation draws on all ledgers its stream names
-	LookAhead        int           // calls past a blocked head that may overtake it; 0: 8
-	HeadPatience     time.Duration // after which nothing overtakes the head; 0: 10 s
-	BlindWait        time.Duration // B.2.8 liveness; 0: 5 s
+	MaxAttempts     int           // failures of a call's own before it settles errored; 0: 3
+	BaseDelay       time.Duration // first wait after a call's own failure; 0: 2 s
+	MaxDelay        time.Duration // 0: 30 s
+	RetryPerMinute  float64       // shared retry budget; 0: 20
+	RetryPerSuccess float64       // 0: 0.1
+	Ledgers         []Ledger      // every reservation draws on all ledgers its stream names
+	LookAhead       int           // calls past a blocked head that may overtake it; 0: 8
+	HeadPatience    time.Duration // after which nothing overtakes the head; 0: 10 s
+	BlindWait       time.Duration // B.2.8 liveness; 0: 5 s
 }
 
 // ShareMode is facts/control.md B.4's shares.
@@ -127,6 +127,7 @@ const (
 type Ledger struct {
 	Limit int64 // nano-dollars; negative: no cap
 	Spent int64 // nano-dollars already spent or in doubt when the core starts
+	Final bool  // Limit is never raised: a call whose worst case exceeds it settles OverBudget; else it waits
 }
 
 // Call is one request inside the fleet until it settles. The core keeps what
@@ -135,7 +136,7 @@ type Call struct {
 	ID      CallID
 	Stream  StreamID
 	Pool    int32 // PoolID given by Core.Pool
-	Model   int32 // any small number; calls of equal Model share NoModel refusals
+	Model   int32 // any number from 0 to 65535; calls of equal Model share NoModel refusals
 	In      int32 // estimated uncached input tokens
 	MaxOut  int32 // max_tokens
 	Out     int32 // expected output tokens; 0: learned from the stream, else MaxOut

@@ -12,7 +12,7 @@ type Limit uint8
 const (
 	LimitNone    Limit = iota
 	LimitWork          // no call to send
-	LimitLatency       // every slot is busy and every bucket rises
+	LimitLatency       // all is sent, answers are awaited
 	LimitRPM
 	LimitITPM
 	LimitOTPM
@@ -60,15 +60,24 @@ type LaneView struct {
 	Succeeded int64
 	Failed    int64 // transport failures
 	DayTokens int64 // own use in the last 24 h
+	DayLimit  int64 // the rolling daily cap, told or learned; 0: none known
 	Clocks    [NumLimits]time.Duration
+
+	// What a next run takes as hints (LaneConfig.Hint…); 0: not limited.
+	Ramp, AIMD float64
+	Rate       [NumDims]float64 // ceiling as a multiple of the refill; 2: never cut
 }
 
 // StreamView is a stream as it stands.
 type StreamView struct {
 	Queued      int           // offered and not in flight, waiting retries included
 	InFlight    int           // attempts
+	Settled     int64         // calls, those forgotten after CloseStream included
+	Offered     int64         // calls
+	Waiting     Limit         // what holds its next call; LimitNone: nothing is known to
+	HeadWait    time.Duration // how long its next call has stood first
 	BudgetBound bool          // a ledger holds the next call, and nothing in flight can free enough
-	Ledger      LedgerID      // that ledger
+	Ledger      LedgerID      // that ledger; -1: none
 	Needs       int64         // nano-dollars the held call needs
 	AllClosed   bool          // every lane that could take a pending call is parked
 	ClosedFor   Class         // why the one that reopens first is

@@ -1,0 +1,46 @@
+// Package sched decides which call goes out on which lane and when. It never
+// waits, reads no clock, does no I/O and starts no goroutine: it is told what
+// happened and when, and answers what to do.
+//
+// A [Core] mirrors the provider's token buckets per lane from the limit headers
+// of answers, paces dispatch in proportion to the mirrored level, guards it by
+// a window (etiquette cap, Little's law, ramp, AIMD, output, overload brake),
+// tells the kinds of refusal apart, reserves money before each attempt, and
+// owns every retry. The law and its numbers are facts/control.md, parts B and
+// C; comments cite its sections.
+//
+// # What the driver owes
+//
+//  1. It calls [Core.Step] from one goroutine, with times that do not decrease,
+//     and carries out the actions in order before the next Step, for they live
+//     in memory that Step reuses.
+//  2. It sends a [Tick] when [Core.Next] is due. A Tick before that does nothing.
+//  3. It makes a [Persist] durable before it begins the [Send] that follows it.
+//  4. It makes exactly one HTTP exchange for each Send, without retries of its
+//     own, its libraries or its connections, and answers each with exactly one
+//     of [Done], [Refused] or [Failed]; before that it may report [Headers],
+//     once, and [Progress].
+//  5. It cancels an exchange on [Abort] and still answers for it.
+//  6. It keeps the answer or error of an attempt until its call settles:
+//     [Settle] names the attempt that stands. A call settles once. Calls in
+//     flight when their stream was closed may end without one.
+//  7. It opens lanes before it offers calls for their pools: a call whose pool
+//     has lanes that all deny its model settles Unroutable, and one whose pool
+//     has none waits.
+//  8. It closes or pauses a stream before it aborts attempts by itself: an
+//     attempt that ends Aborted without the core's wish is sent again.
+//  9. It offers calls in pieces if it likes, but says [Exhausted] with or after
+//     the last: without it the end of the work is not known to be one.
+//  10. After [Want] it may raise the ledger by [SetLedger], or not: whether a
+//     stream is stopped by money is told by [StreamView].
+//  11. After a sleep of the machine it says [Woke] before anything else.
+//
+// Identical configuration and identical (time, event) pairs give identical
+// actions; [Replay] reads a log of them.
+//
+// # Known limitations
+//
+// The combined tokens limit of a workspace is charged at dispatch with the
+// expected output. Offsets between our wall clock and the provider's only
+// matter to acceleration ceilings, which begin each minute a second late.
+package sched

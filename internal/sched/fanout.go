@@ -1,0 +1,368 @@
+package sched
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// dispatch sends all that may be sent now and finds out when more may.
+func (c *Core) dispatch() {
+	c.release()
+	c.wake = c.waits.next(c)
+	for _, p := range c.pools {
+		if p.backlog == 0 {
+			c.rest(p)
+			continue
+		}
+		for c.serve(p) {
+		}
+		c.wake = min(c.wake, p.wake)
+	}
+	c.hedge()
+	if c.wake <= c.now {
+		c.wake = c.now + minWait
+	}
+}
+
+// serve sends one call of the pool, if one may go. Calls are looked at in the
+// order of priority, then of fair share; within a queue a few behind the head
+// may overtake it (facts/control.md B.9).
+func (c *Core) serve(p *pool) bool {
+	p.wake = Never
+	if !c.openLanes(p) {
+		c.holdQueues(p)
+		return false
+	}
+	c.pass++
+	for _, q := range c.order(p) {
+		if c.serveQueue(p, q) {
+			return true
+		}
+	}
+	c.unblame(p)
+	return false
+}
+
+// openLanes finds the lanes of a pool that would take some call.
+func (c *Core) openLanes(p *pool) bool {
+	any := false
+	for _, l := range p.lanes {
+		l.advance(c.now)
+		why, at := c.laneGate(l)
+		if l.open = why == LimitNone; l.open {
+			any = true
+			l.blame = LimitNone
+			continue
+		}
+		p.wake = min(p.wake, at)
+		c.wait(l, why)
+	}
+	if any {
+		c.setEndgame(p)
+	}
+	return any
+}
+
+// order is the pool's queues with something to send, the first to be served
+// first. The slice is the core's.
+func (c *Core) order(p *pool) []*queue {
+	c.queues = c.queues[:0]
+	for _, q := range p.queues {
+		if q.n > 0 && q.stream.sendable(c.now) {
+			c.queues = append(c.queues, q)
+		}
+	}
+	if len(c.queues) > 1 {
+		slices.SortStableFunc(c.queues, func(a, b *queue) int {
+			if x, y := p.rank(a), p.rank(b); x != y {
+				return y - x
+			}
+			switch {
+			case a.stream.vtime < b.stream.vtime:
+				return -1
+			case a.stream.vtime > b.stream.vtime:
+				return 1
+			}
+			return 0
+		})
+	}
+	return c.queues
+}
+
+// rank puts higher priorities first, except that what a lower one is due goes
+// before all.
+func (p *pool) rank(q *queue) int {
+	r := int(q.stream.Priority)
+	if p.owed[r] >= owedTurn {
+		r += int(NumPriorities)
+	}
+	return r
+}
+
+// Lower priorities get a twentieth of the work while they wait; they are paid
+// in turns of so much.
+const (
+	owedShare = 0.05
+	owedTurn  = 4000
+)
+
+// serveQueue sends one call of the queue, if one may go.
+func (c *Core) serveQueue(p *pool, q *queue) bool {
+	least := [2]float64{math.Inf(1), math.Inf(1)} // input and worst case of what was blocked
+	for i := 0; i <= c.cfg.LookAhead; i++ {
+		slot := c.at(q, i)
+		if slot < 0 {
+			return false
+		}
+		if i == 0 {
+			c.noteHead(q, slot)
+		}
+		k := &c.calls[slot]
+		if c.impossible(p, q, i, slot) {
+			i--
+			continue
+		}
+		if i > 0 && float64(k.in) >= least[0] && float64(k.worst) >= least[1] && !p.denials {
+			continue
+		}
+		if c.serveCall(p, q, i, slot) {
+			return true
+		}
+		least[0], least[1] = min(least[0], float64(k.in)), min(least[1], float64(k.worst))
+		if i == 0 && c.now-q.headSince >= c.cfg.HeadPatience {
+			c.holdFor(p, q)
+			return false
+		}
+	}
+	c.holdFor(p, q)
+	return false
+}
+
+func (c *Core) noteHead(q *queue, slot int32) {
+	if id := c.calls[slot].id; q.head != slot || q.headID != id {
+		q.head, q.headID, q.headSince = slot, id, c.now
+	}
+}
+
+// holdFor keeps lower priorities from the lanes that this queue waits for.
+func (c *Core) holdFor(p *pool, q *queue) {
+	if q.wait == LimitBudget {
+		return
+	}
+	for _, l := range p.lanes {
+		if l.open {
+			l.held, l.heldBy = c.pass, p.rank(q)
+		}
+	}
+}
+
+// impossible settles a call that can never be sent.
+func (c *Core) impossible(p *pool, q *queue, i int, slot int32) bool {
+	k := &c.calls[slot]
+	var o Outcome
+	switch {
+	case c.never(k.stream, k.worst):
+		o = OverBudget
+	case p.denials && !slices.ContainsFunc(p.lanes, func(l *lane) bool { return !l.denies(k.model) }):
+		o = Unroutable
+	default:
+		return false
+	}
+	q.take(i)
+	q.add(-1)
+	c.settleCall(slot, o)
+	return true
+}
+
+// serveCall sends the i-th call of a queue on the best lane that takes it.
+func (c *Core) serveCall(p *pool, q *queue, i int, slot int32) bool {
+	k := &c.calls[slot]
+	if id, lack := c.short(k.stream, k.worst); lack > 0 {
+		c.want(id, lack)
+		if i == 0 {
+			q.wait, q.ledger, q.needs = LimitBudget, id, k.worst
+			p.blame(LimitBudget)
+		}
+		return false
+	}
+	w := k.stream.weigh(&k.item)
+	best, why, first := c.choose(p, q, &w)
+	if best == nil {
+		if i == 0 {
+			q.wait = why
+		}
+		p.wake = min(p.wake, first)
+		return false
+	}
+	q.wait = LimitNone
+	q.take(i)
+	q.add(-1)
+	c.send(best, slot, &w, false)
+	return true
+}
+
+// choose is the least loaded lane that takes a call of weight w now, or why
+// none does and when the first may.
+func (c *Core) choose(p *pool, q *queue, w *weight) (best *lane, why Limit, first time.Duration) {
+	first, least := Never, math.Inf(1)
+	for _, l := range p.lanes {
+		if !l.open || l.denies(w.model) || l.held == c.pass && l.heldBy > p.rank(q) {
+			continue
+		}
+		limit, at := c.itemGate(l, w)
+		if limit != LimitNone {
+			if l.blame == LimitNone {
+				l.blame = limit
+			}
+			if at < first || why == LimitNone {
+				first, why = at, limit
+			}
+			continue
+		}
+		if x := c.load(p, l); x < least {
+			best, least = l, x
+		}
+	}
+	return best, why, first
+}
+
+// load is how busy a lane is (B.9). In the tail, when there are fewer calls
+// than room, the quicker lane is the better one.
+func (c *Core) load(p *pool, l *lane) float64 {
+	if l.endgame && l.lat.mean.n > 0 {
+		return l.lat.mean.v
+	}
+	x := float64(l.n) / max(1, l.win)
+	for d := range l.b {
+		if b := &l.b[d]; b.r > 0 && !math.IsInf(b.cap, 1) && (Dim(d) != Tokens || b.binds) {
+			x = max(x, 1-b.lvl/b.cap)
+		}
+	}
+	return x
+}
+
+// send reserves, debits and asks for the exchange.
+func (c *Core) send(l *lane, slot int32, w *weight, hedge bool) {
+	_, a := c.newAttempt()
+	k := &c.calls[slot]
+	a.call, a.lane, a.sent, a.worst, a.w, a.hedge = slot, l, c.now, k.worst, *w, hedge
+	a.epoch, a.tok, a.drain, a.seen = l.epoch, w.in+w.out, l.drain, c.now
+	k.tries++
+	k.flying++
+	k.state = callFlying
+	k.stream.flying++
+	c.reserve(k.stream, k.worst)
+	c.debit(l, a)
+	a.kind = c.probeKind(l, a)
+	c.share(l.pool, k, w)
+	l.lastSend, l.sentAny = c.now, true
+	c.out.send(
+		Persist{Call: k.id, Attempt: a.id, Lane: l.id, Worst: k.worst},
+		Send{Call: k.id, Attempt: a.id, Lane: l.id, Try: int(k.tries), Hedge: hedge, Probe: a.kind != noProbe},
+	)
+}
+
+// debit takes what an attempt will draw from mirror, pace and counts.
+func (c *Core) debit(l *lane, a *attempt) {
+	l.n++
+	l.group.n++
+	l.sent++
+	l.peak = max(l.peak, l.n)
+	l.ramp.peak, l.aimd.peak = max(l.ramp.peak, l.n), max(l.aimd.peak, l.n)
+	l.maxOuts += a.w.maxOut
+	l.day.flying += a.tok
+	a.n = l.n
+	a.reserved = l.reserve
+	for d := range l.b {
+		b := &l.b[d]
+		if w := a.charged(Dim(d)); w != 0 {
+			b.debit(w)
+			b.credit = max(0, b.credit-w)
+			b.want = 0
+		}
+		a.cum[d] = b.cum
+	}
+	l.accel.debit(&a.w, 1)
+	l.rate.add(c.now, a.w.in)
+	for _, d := range [...]Dim{Requests, Input} {
+		if b := &l.b[d]; b.growRate(c.now, l.rate.per(c.now, d)) {
+			c.say(NoteRate, l, 0, d, b.g)
+		}
+	}
+}
+
+func (c *Core) probeKind(l *lane, a *attempt) probeKind {
+	if p := l.parked(); p != nil {
+		p.flying, a.park = true, p
+		return parkProbe
+	}
+	if c.thinned(l) {
+		l.thin.flying = true
+		return thinProbe
+	}
+	if l.alone.sent(a.id, c.now) {
+		return firstProbe
+	}
+	return noProbe
+}
+
+// share books a send for the fairness between streams and priorities.
+func (c *Core) share(p *pool, k *call, w *weight) {
+	n := work(&k.item, w.out)
+	pr := k.stream.Priority
+	k.stream.vtime += n / k.stream.Weight
+	p.vtime = max(p.vtime, k.stream.vtime)
+	p.owed[pr] = max(0, p.owed[pr]-n)
+	for low := range pr {
+		p.owed[low] = min(p.owed[low]+owedShare*n, 2*owedTurn)
+	}
+}
+
+// setEndgame lets lanes spend what is stored once the rest of the work fits
+// into it (B.4): do not leave seconds of tokens behind.
+func (c *Core) setEndgame(p *pool) {
+	in, out, known := c.remaining(p)
+	for _, l := range p.lanes {
+		l.endgame = known && l.open && l.fits(float64(p.backlog), in, out, len(p.lanes))
+	}
+}
+
+// remaining is the work left in the pool, and whether all of it is known.
+func (c *Core) remaining(p *pool) (in, out float64, known bool) {
+	for _, q := range p.queues {
+		if q.n == 0 {
+			continue
+		}
+		s := q.stream
+		if !s.exhausted && (s.N == 0 || s.offered < s.N) {
+			return 0, 0, false
+		}
+		if len(q.front) == 0 && c.at(q, 0) < 0 {
+			continue
+		}
+		k := &c.calls[q.front[0]]
+		in += float64(q.n) * float64(k.in)
+		out += float64(q.n) * s.expectOut(&k.item)
+	}
+	return in, out, true
+}
+
+// fits says whether the lane's stored tokens above the soft floor carry its
+// part of the work left.
+func (l *lane) fits(n, in, out float64, lanes int) bool {
+	k := float64(lanes)
+	if m := l.meanIn; m.n > 0 {
+		in = max(in, n*m.v)
+	}
+	for d, need := range [NumDims]float64{n / k, in / k, out/k + float64(l.n)*l.lat.out.v/2, (in + out) / k} {
+		b := &l.b[d]
+		if b.r == 0 || math.IsInf(b.cap, 1) || Dim(d) == Tokens && !b.binds {
+			continue
+		}
+		if need > b.lvl-b.soft*b.cap {
+			return false
+		}
+	}
+	return true
+}

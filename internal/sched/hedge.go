@@ -1,0 +1,5 @@
+package sched
+
+type hedgeState struct{}
+
+func (c *Core) hedge() {}

@@ -1,0 +1,158 @@
+package sched
+
+import (
+	"math"
+	"time"
+)
+
+// pace is the rate at which to send, in units per second: proportional to the
+// mirrored level above the soft floor, so that n processes on one bucket each
+// get the same share of it without a message between them (facts/control.md
+// B.4).
+func (b *bucket) pace(endgame bool) float64 {
+	top := b.ceiling()
+	if endgame {
+		return top
+	}
+	h := b.lvl - b.soft*b.cap
+	if math.IsInf(h, 1) {
+		return top
+	}
+	u := h / b.tau()
+	if b.lvl > b.hard*b.cap {
+		u = max(u, b.sigma*b.r)
+	}
+	return max(0, min(u, top))
+}
+
+// ceiling is g times the refill, and what acceleration allows.
+func (b *bucket) ceiling() float64 {
+	u := b.g * b.r
+	if b.top > 0 {
+		u = min(u, b.top)
+	}
+	return u
+}
+
+func (b *bucket) tau() float64 { return min(5, 0.5*b.cap/b.r) }
+
+// creditCap bounds how much may go at once after a pause.
+func (b *bucket) creditCap(u float64) float64 {
+	burst := 0.5
+	if b.g < maxGain {
+		burst = 0.1 // a rate that was refused is not burst into
+	}
+	return max(b.want, burst*u)
+}
+
+// creditFor says whether a call of weight w may go by pace, and if not, when
+// at the earliest: never later than it really may, whatever ticks come between.
+func (b *bucket) creditFor(w float64, endgame bool) (bool, float64) {
+	if b.r == 0 || endgame && b.g >= maxGain && b.top == 0 {
+		return true, 0
+	}
+	if b.credit >= w*(1-1e-6)-1e-9 {
+		return true, 0
+	}
+	b.want = w
+	return false, b.creditIn(w-b.credit, endgame)
+}
+
+// creditIn is a lower bound of the seconds until need more credit is there:
+// the level can rise by r a second at most.
+func (b *bucket) creditIn(need float64, endgame bool) float64 {
+	top := b.ceiling()
+	if top <= 0 {
+		return math.Inf(1)
+	}
+	floor := need / top
+	if endgame || math.IsInf(b.cap, 1) {
+		return floor
+	}
+	h, tau := b.lvl-b.soft*b.cap, b.tau()
+	if b.lvl >= b.cap {
+		return max(floor, need/b.pace(false))
+	}
+	wait := 0.0
+	if under := b.hard*b.cap - b.lvl; under > 0 && h < 0 {
+		wait, h = under/b.r, h+under // nothing flows below the hard floor
+	}
+	if base := b.sigma * b.r; h < base*tau {
+		t := (base*tau - h) / b.r // until the level is what sets the rate
+		if base*t >= need {
+			return max(floor, wait+need/base)
+		}
+		need, wait, h = need-base*t, wait+t, base*tau
+	}
+	u, slope := h/tau, b.r/tau
+	return max(floor, wait+(math.Sqrt(u*u+2*slope*need)-u)/slope)
+}
+
+// levelFor says whether the mirrored level can carry a call of weight w above
+// the hard floor, margin being what the estimate may be short by. A call of
+// nearly the whole bucket waits until it is nearly full.
+func (b *bucket) levelFor(w, margin float64) (bool, float64) {
+	if b.r == 0 || math.IsInf(b.cap, 1) {
+		return true, 0
+	}
+	need := w + margin + b.hard*b.cap
+	if need > 0.9*b.cap {
+		need = min(need, 0.97*b.cap)
+	}
+	if b.lvl >= need-1e-9*b.cap {
+		return true, 0
+	}
+	return false, b.riseIn(need-b.lvl, 0)
+}
+
+// riseIn is a lower bound of the seconds until the level has risen by up,
+// while drain tokens a second flow out.
+func (b *bucket) riseIn(up, drain float64) float64 {
+	net := b.r - drain
+	if b.colNow > 0 {
+		net -= 0.9 * b.colNow // it fades by a tenth within the second
+		if net <= 0 || up/net > 1 {
+			return 1
+		}
+	}
+	if net <= 0 {
+		return math.Inf(1)
+	}
+	return up / net
+}
+
+// Growth of g (B.6): quick up to just below where it last failed, then slow.
+const (
+	gStep     = 0.03
+	gSlow     = 0.003
+	gInterval = 5 * time.Second
+)
+
+// growRate lets a learned ceiling recover while it is what binds.
+func (b *bucket) growRate(now time.Duration, own float64) bool {
+	if b.g >= maxGain || now-b.gAt < gInterval {
+		return false
+	}
+	b.gAt = now
+	if own < 0.5*b.g*b.r {
+		return false
+	}
+	if b.gFail == 0 {
+		b.g = min(maxGain, b.g+gStep)
+		return true
+	}
+	if near := 0.97 * b.gFail; b.g < near {
+		b.g = min(near, b.g+gStep)
+	} else {
+		b.g = min(maxGain, b.g+gSlow)
+	}
+	return true
+}
+
+// cutRate lowers the ceiling to g, remembering fail (0: no memory).
+func (b *bucket) cutRate(now time.Duration, g, fail float64) {
+	b.g = max(0.01, min(b.g, g))
+	b.gFail = fail
+	b.gAt = now
+	b.credit = min(b.credit, 0)
+}

@@ -1,0 +1,197 @@
+package sched
+
+import (
+	"slices"
+	"time"
+)
+
+// queue holds the calls of one stream for one pool: a short front in order of
+// offering, where calls that came back stand first, and behind it the calls
+// never sent.
+type queue struct {
+	stream *stream
+	pool   *pool
+
+	front []int32 // slots of calls, by seq
+	fresh fifo
+	doubt fifo // sent when fresh is empty (design.md "The scheduler core")
+	seq   uint64
+	n     int // all of them, withdrawn ones left out
+
+	head      int32 // slot of the call at the head when it was last looked at
+	headID    CallID
+	headSince time.Duration
+
+	wait   Limit // what held its head last
+	ledger LedgerID
+	needs  int64
+}
+
+// doubtSeq is where calls in doubt begin in a queue's order.
+const doubtSeq = 1 << 62
+
+func (c *Core) queueOf(s *stream, pool int32) *queue {
+	for _, q := range s.queues {
+		if q.pool.id == pool {
+			return q
+		}
+	}
+	p := c.pools[pool]
+	q := &queue{stream: s, pool: p, head: -1}
+	s.queues = append(s.queues, q)
+	p.queues = append(p.queues, q)
+	return q
+}
+
+func (c *Core) onOffer(e *Offer) {
+	for i := range e.Calls {
+		k := &e.Calls[i]
+		s := c.stream(k.Stream)
+		if s == nil || s.closed || k.Pool < 0 || int(k.Pool) >= len(c.pools) {
+			continue
+		}
+		q := c.queueOf(s, k.Pool)
+		it := item{
+			id: k.ID, worst: k.Worst, in: k.In, maxOut: k.MaxOut, out: k.Out,
+			model: uint16(k.Model), failed: uint8(min(k.Failed, 255)),
+		}
+		if q.n == 0 {
+			s.vtime = max(s.vtime, c.pools[k.Pool].vtime)
+		}
+		if k.InDoubt {
+			it.flags = itemDoubt
+			q.doubt.push(&c.chunks, it)
+		} else {
+			q.fresh.push(&c.chunks, it)
+		}
+		q.add(1)
+		s.offered++
+	}
+}
+
+func (q *queue) add(n int) {
+	q.n += n
+	q.pool.backlog += n
+	q.stream.queued += n
+}
+
+// at gives the slot of the i-th call of the queue, or -1. Few calls are ever
+// looked at, so few need a slot.
+func (c *Core) at(q *queue, i int) int32 {
+	for len(q.front) <= i {
+		if !c.pull(q) {
+			return -1
+		}
+	}
+	return q.front[i]
+}
+
+// pull moves a call that was never sent to the front part.
+func (c *Core) pull(q *queue) bool {
+	for q.fresh.n > 0 {
+		q.seq++
+		if it := q.fresh.pop(&c.chunks); it.flags&itemDead == 0 {
+			c.putBack(q, c.newCall(q, it, q.seq))
+			return true
+		}
+	}
+	for q.doubt.n > 0 {
+		q.seq++
+		if it := q.doubt.pop(&c.chunks); it.flags&itemDead == 0 {
+			c.putBack(q, c.newCall(q, it, doubtSeq+q.seq))
+			return true
+		}
+	}
+	return false
+}
+
+// putBack inserts a slot by its place in the order of offering: what came back
+// is older than what was never sent, so it stands in front.
+func (c *Core) putBack(q *queue, slot int32) {
+	seq := c.calls[slot].seq
+	i := len(q.front)
+	for i > 0 && c.calls[q.front[i-1]].seq > seq {
+		i--
+	}
+	q.front = slices.Insert(q.front, i, slot)
+	c.calls[slot].state = callQueued
+}
+
+// take removes the i-th call of the front.
+func (q *queue) take(i int) { q.front = slices.Delete(q.front, i, i+1) }
+
+// requeue puts a call that was in flight or waiting back into its queue.
+func (c *Core) requeue(slot int32) {
+	k := &c.calls[slot]
+	c.putBack(k.q, slot)
+	if k.q.n == 0 {
+		k.stream.vtime = max(k.stream.vtime, k.q.pool.vtime)
+	}
+	k.q.add(1)
+}
+
+// onWithdraw takes a call back (Withdraw).
+func (c *Core) onWithdraw(id CallID) {
+	if slot, ok := c.callOf.get(int64(id)); ok {
+		c.withdrawSlot(slot)
+		return
+	}
+	for _, s := range c.streams {
+		for _, q := range s.queues {
+			it := q.fresh.find(id)
+			if it == nil {
+				it = q.doubt.find(id)
+			}
+			if it != nil && it.flags&itemDead == 0 {
+				it.flags |= itemDead
+				it.id = 0
+				q.add(-1)
+				s.settled++
+				c.out.settle(Settle{Call: id, Outcome: Canceled})
+				return
+			}
+		}
+	}
+}
+
+func (c *Core) withdrawSlot(slot int32) {
+	k := &c.calls[slot]
+	switch {
+	case k.ended || k.withdrawn:
+	case k.state == callFlying:
+		k.withdrawn = true
+		c.abortAll(slot)
+	default:
+		c.unqueue(slot)
+		c.settleCall(slot, Canceled)
+	}
+}
+
+// unqueue takes a call that is not in flight out of its queue or wait.
+func (c *Core) unqueue(slot int32) {
+	k := &c.calls[slot]
+	if k.state == callWaiting {
+		c.waits.remove(c, slot)
+		k.stream.queued--
+		return
+	}
+	if i := slices.Index(k.q.front, slot); i >= 0 {
+		k.q.take(i)
+		k.q.add(-1)
+	}
+}
+
+// drop forgets what a closed stream has not sent.
+func (c *Core) drop(q *queue) {
+	q.add(-q.n)
+	for _, slot := range q.front {
+		c.freeCall(slot)
+	}
+	q.front = nil
+	for q.fresh.n > 0 {
+		q.fresh.pop(&c.chunks)
+	}
+	for q.doubt.n > 0 {
+		q.doubt.pop(&c.chunks)
+	}
+}

@@ -1,0 +1,87 @@
+package sched
+
+import "time"
+
+// stream is a job, or a class of gateway callers.
+type stream struct {
+	id StreamID
+	StreamConfig
+	queues []*queue
+
+	exhausted, paused, closed bool
+
+	offered, settled int64
+	queued, flying   int     // calls not in flight; attempts in flight
+	vtime            float64 // weighted work served, for fair queueing
+
+	out   mean // output tokens of its answers
+	err   mean // input tokens over their estimate, minus 1
+	err2  mean // its square
+	waits int  // calls waiting after a failure of their own
+}
+
+func (c *Core) addStream(cfg StreamConfig) {
+	if cfg.Weight <= 0 {
+		cfg.Weight = 1
+	}
+	cfg.Priority = min(cfg.Priority, NumPriorities-1)
+	cfg.Ledgers = append([]LedgerID(nil), cfg.Ledgers...)
+	c.streams = append(c.streams, &stream{id: StreamID(len(c.streams)), StreamConfig: cfg})
+}
+
+// sendable says whether the stream may send at all now.
+func (s *stream) sendable(now time.Duration) bool {
+	return !s.paused && !s.closed && (s.Deadline <= 0 || now < s.Deadline)
+}
+
+func (c *Core) closeStream(id StreamID) {
+	s := c.stream(id)
+	if s == nil || s.closed {
+		return
+	}
+	s.closed = true
+	for _, q := range s.queues {
+		c.drop(q)
+	}
+	for i := range c.calls {
+		if k := &c.calls[i]; k.stream == s {
+			if k.state == callWaiting {
+				c.unqueue(int32(i))
+				c.freeCall(int32(i))
+			} else {
+				k.dropped = true
+			}
+		}
+	}
+}
+
+// expectOut is what a call will probably answer, in tokens: what it says
+// itself, else what its stream's calls answered, else all it may.
+func (s *stream) expectOut(it *item) float64 {
+	most := float64(it.maxOut)
+	switch {
+	case it.out > 0:
+		return min(float64(it.out), max(most, 1))
+	case s.out.n > 0:
+		return min(s.out.v, most)
+	}
+	return most
+}
+
+// Work of a call in the fair queueing of streams: its tokens, and something
+// for the request itself.
+func work(it *item, out float64) float64 { return 1000 + float64(it.in) + out }
+
+// mean is an exponentially weighted mean that starts as a plain one.
+type mean struct {
+	v float64
+	n float64
+}
+
+// add takes a sample in; memory is about how many samples it averages.
+func (m *mean) add(x, memory float64) {
+	if m.n < memory {
+		m.n++
+	}
+	m.v += (x - m.v) / m.n
+}

@@ -1,0 +1,130 @@
+package sched
+
+import (
+	"math"
+	"time"
+)
+
+// aimd is the window learned from refusals (facts/control.md B.6). It begins
+// wide open: the ramp is what starts slowly.
+type aimd struct {
+	w      float64 // attempts; +Inf: at the cap
+	fail   float64 // where "concurrent connections" struck; 0: no memory
+	round  time.Duration
+	slowAt time.Duration
+	peak   int  // most in flight in this round
+	bad    bool // a refusal in this round
+	why    Class
+}
+
+func (l *lane) hintWindow(hint float64) {
+	if hint >= 1 && hint < float64(l.group.cap) {
+		l.aimd.w = hint
+	}
+}
+
+// cut halves the window that held when the refused attempt was sent.
+func (a *aimd) cut(n int, capacity float64) {
+	a.w = max(1, 0.5*min(a.w, float64(n), capacity))
+	a.bad = true
+}
+
+// grow opens the window after a clean round that used it (B.6), by a twentieth
+// of the cap, but not faster than by a quarter of itself: under a server's cap
+// of five, a twentieth of a hundred is a doubling.
+func (a *aimd) grow(now, round time.Duration, capacity float64) bool {
+	if math.IsInf(a.w, 1) || now-a.round < round {
+		return false
+	}
+	clean := !a.bad && float64(a.peak) >= 0.8*min(a.w, capacity)
+	a.round, a.bad, a.peak = now, false, 0
+	if !clean {
+		return false
+	}
+	step := max(1, min(0.05*capacity, 0.25*a.w))
+	if a.fail > 0 && a.w+step > 0.9*a.fail {
+		if a.w < 0.9*a.fail {
+			step = 0.9*a.fail - a.w
+		} else if now-a.slowAt < 20*time.Second {
+			return false
+		} else {
+			step = 1
+		}
+	}
+	a.slowAt = now
+	a.w += step
+	if a.w >= capacity {
+		a.w = math.Inf(1)
+	}
+	return true
+}
+
+// little is the number of attempts that the refill of the scarcest dimension
+// can keep busy, and a quarter more (B.3).
+func (l *lane) little() float64 {
+	lr := l.lat.usual()
+	if lr <= 0 {
+		return math.Inf(1)
+	}
+	x := math.Inf(1)
+	for d, w := range [NumDims]float64{1, l.meanIn.v, l.lat.out.v, l.meanIn.v + l.lat.out.v} {
+		if b := &l.b[d]; b.r > 0 && w > 0 && !b.blind && (Dim(d) != Tokens || b.binds) {
+			x = min(x, b.r/w)
+		}
+	}
+	return math.Ceil(1.25 * x * lr)
+}
+
+// outWindow is the number of open streams that the output level can carry
+// (B.3): output is charged while it is produced, so its control variable is
+// how many streams are open.
+func (l *lane) outWindow() (n, opens float64) {
+	b, rho := &l.b[Output], l.rho()
+	if b.r == 0 || rho <= 0 || l.reserve || l.endgame || math.IsInf(b.cap, 1) && b.g >= maxGain {
+		return math.Inf(1), 0
+	}
+	top := b.ceiling()
+	tau := max(5, min(20, l.lat.mean.v))
+	h := b.lvl - b.soft*b.cap
+	u := min(max(b.sigma*b.r, h/tau), top)
+	n = math.Ceil(u / rho)
+	need := float64(l.n) * rho // u must exceed this for one more
+	if top <= need {
+		return n, math.Inf(1)
+	}
+	return n, b.riseIn(max(0, need*tau-h), need)
+}
+
+// window is how many attempts the lane may have in flight, which limit says
+// so, and when that limit may open further by time alone.
+func (c *Core) window(l *lane) (n float64, why Limit, opens time.Duration) {
+	limit := float64(l.group.cap)
+	n, why, opens = float64(l.group.cap-l.group.n+l.n), LimitCap, Never
+	if l.aimd.w < n {
+		n, why = l.aimd.w, LimitAIMD
+		if l.aimd.why == Concurrency {
+			why = LimitConcurrency
+		}
+		opens = l.aimd.round + l.lat.round()
+		if f := l.aimd.fail; f > 0 && l.aimd.w >= 0.9*f {
+			opens = max(opens, l.aimd.slowAt+20*time.Second)
+		}
+	}
+	if l.ramp.g < n {
+		n, why, opens = l.ramp.g, LimitRamp, l.ramp.at+c.cfg.step
+	}
+	if lit := l.little(); lit < n {
+		n, why, opens = lit, LimitLittle, Never
+	}
+	if out, t := l.outWindow(); out < n {
+		n, why, opens = out, LimitOTPM, after(c.now, span(t))
+	}
+	if m := l.brake.m; m < 1 {
+		limit = n
+		if n = n * m; float64(l.n+1) > n && float64(l.n+1) <= limit {
+			why, opens = LimitOverload, l.brake.opens(&l.lat)
+		}
+		n = max(1, n)
+	}
+	return n, why, opens
+}
