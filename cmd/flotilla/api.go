@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -109,10 +108,4 @@ func newStatusError(resp *http.Response, data []byte) *statusError {
 	}
 	_ = json.Unmarshal(data, &envelope) // an HTML page has no type, which is what we then say
 	return &statusError{resp.StatusCode, envelope.Error.Type, envelope.Error.Message, resp.Header}
-}
-
-// isStatus reports whether err is an answer with that status.
-func isStatus(err error, status int) bool {
-	var se *statusError
-	return errors.As(err, &se) && se.status == status
 }

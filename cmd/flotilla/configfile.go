@@ -44,6 +44,7 @@ type configFile struct {
 	Ramp             scalar `yaml:"ramp"`
 	Journal          scalar `yaml:"journal"`
 	Profile          scalar `yaml:"profile"`
+	Prices           scalar `yaml:"prices"`
 	BaseURL          scalar `yaml:"base_url"`
 	AnthropicVersion scalar `yaml:"anthropic_version"`
 

@@ -91,7 +91,7 @@ func gatherLimits(cmd *cobra.Command, s *Settings, probe bool) (*limitsReport, e
 	for _, w := range s.Warnings {
 		warn(cmd.ErrOrStderr(), w)
 	}
-	ctx, table := cmd.Context(), price.Published()
+	ctx, table := cmd.Context(), s.Prices
 	infos, err := connectOrgs(ctx, s)
 	if err != nil {
 		return nil, err
@@ -135,10 +135,10 @@ func unusable(o flotilla.OrgInfo) string {
 // askAdmin reads the Rate Limits API with every admin key, by org id.
 func (r *limitsReport) askAdmin(ctx context.Context, s *Settings, table *price.Table) map[string]*rateLimits {
 	known := map[string]*rateLimits{}
-	a := newAPI(s.BaseURL, s.Version)
-	defer a.close()
 	for _, admin := range s.AdminKeys {
+		a := newAPI(admin.BaseURL, s.Version)
 		limits, err := readRateLimits(ctx, a, admin.Key, table)
+		a.close()
 		if err != nil {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s: %s", admin.Env, err))
 			continue

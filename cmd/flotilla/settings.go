@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/price"
 )
 
 // Settings is what flags, environment, .env and configuration files say
@@ -36,9 +39,10 @@ type Settings struct {
 	MaxSpendPerDay flotilla.Money // on this journal; 0: none
 	Confirm        flotilla.Money // ask above it
 
-	Journal  string  // as named; empty: look for it
-	Profile  string  // empty: beside the journal
-	Speed    float64 // of the emulator's clock; 1: real time
+	Prices   *price.Table // the published one, with the corrections of a file
+	Journal  string       // as named; empty: look for it
+	Profile  string       // empty: beside the journal
+	Speed    float64      // of the emulator's clock; 1: real time
 	Warnings []string
 }
 
@@ -55,8 +59,9 @@ type OrgSetting struct {
 
 // AdminKey is a key that reads limits and usage of some org.
 type AdminKey struct {
-	Env string
-	Key flotilla.Key
+	Env     string
+	Key     flotilla.Key
+	BaseURL string
 }
 
 // settingsFlags are the flags that every command which reaches an org has.
@@ -125,17 +130,19 @@ func (s *Settings) keyNames() []string {
 	return names
 }
 
-// FleetConfig is the Config of a Fleet that these settings ask for. Store,
-// slots and prices are the caller's to add.
+// FleetConfig is the Config of a Fleet that these settings ask for: the orgs
+// that may be used for sync calls. Store and slots are the caller's to add.
 func (s *Settings) FleetConfig() flotilla.Config {
 	c := flotilla.Config{
 		BaseURL: s.BaseURL, Version: s.Version, Betas: s.Betas,
 		Share: s.Share, Ramp: s.Ramp, Conc: s.Conc,
 		SoftFloor: s.SoftFloor, HardFloor: s.HardFloor,
-		Retry: s.Retry, Speed: s.Speed,
+		Retry: s.Retry, Prices: s.Prices, Speed: s.Speed,
 	}
 	for _, o := range s.Orgs {
-		c.Orgs = append(c.Orgs, o.Org)
+		if o.Sync {
+			c.Orgs = append(c.Orgs, o.Org)
+		}
 	}
 	return c
 }
@@ -187,10 +194,36 @@ func (s *Settings) readPaths(f *settingsFlags, files []*configFile) error {
 	s.Journal = cmp.Or(f.journal, s.Env.get("FLOTILLA_JOURNAL"), fromFile(func(c *configFile) scalar { return c.Journal }))
 	s.Profile = fromFile(func(c *configFile) scalar { return c.Profile })
 	s.Version = cmp.Or(f.version, fromFile(func(c *configFile) scalar { return c.AnthropicVersion }), flotilla.DefaultVersion)
+	if err := s.readPrices(files); err != nil {
+		return err
+	}
 	for _, header := range append([]string{s.Version}, s.Betas...) {
 		if !isToken(header) {
 			return fmt.Errorf("%q cannot be sent as a header", header)
 		}
+	}
+	return nil
+}
+
+// readPrices corrects the published table by a file, whose path is taken from
+// the directory of the file that names it.
+func (s *Settings) readPrices(files []*configFile) error {
+	s.Prices = price.Published()
+	v, c := first(files, func(c *configFile) scalar { return c.Prices })
+	if !v.set() {
+		return nil
+	}
+	path := v.text
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(c.path), path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return v.errorf("prices: %s", err)
+	}
+	defer f.Close()
+	if s.Prices, err = s.Prices.Load(f); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }

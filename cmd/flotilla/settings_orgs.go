@@ -68,6 +68,9 @@ func (s *Settings) orgsFromFile(c *configFile) error {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("org %s is left out: %s is not set", o.Name, o.KeyEnv))
 			continue
 		}
+		if o.ShareSet {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("org %s: a share of its own is read but not yet applied; the run's share holds for all orgs", o.Name))
+		}
 		s.Orgs = append(s.Orgs, o)
 	}
 	return nil
@@ -166,10 +169,10 @@ func (s *Settings) selectOrgs(names []string) error {
 // readAdminKeys collects every admin key; which org one reads, only the
 // provider knows.
 func (s *Settings) readAdminKeys() error {
-	variables := s.Env.names(adminPrefix)
+	variables, base := s.Env.names(adminPrefix), map[string]string{}
 	for _, o := range s.Orgs {
 		if v := s.Env.get(o.AdminKeyEnv); o.AdminKeyEnv != "" && v != "" {
-			variables[o.AdminKeyEnv] = v
+			variables[o.AdminKeyEnv], base[o.AdminKeyEnv] = v, o.BaseURL
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
@@ -177,7 +180,7 @@ func (s *Settings) readAdminKeys() error {
 		if err != nil {
 			return err
 		}
-		s.AdminKeys = append(s.AdminKeys, AdminKey{Env: name, Key: key})
+		s.AdminKeys = append(s.AdminKeys, AdminKey{Env: name, Key: key, BaseURL: cmp.Or(base[name], s.BaseURL)})
 	}
 	return nil
 }

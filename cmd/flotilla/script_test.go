@@ -1,0 +1,27 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"flotilla": main})
+}
+
+// TestScripts runs the program on the command lines of testdata/*.txt, each in
+// a fresh directory and with no environment but what it sets.
+func TestScripts(t *testing.T) {
+	api := newStandIn(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("API", api.URL)
+			env.Setenv("HOME", env.WorkDir)
+			return nil
+		},
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+	})
+}
