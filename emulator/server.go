@@ -42,8 +42,6 @@ type Server struct {
 	control  sync.Mutex // one reset or change of speed at a time
 	scenario Scenario   // the one it began with; a reset may name it again
 	speed    atomic.Pointer[[]string]
-	idle     chan struct{}
-	close    sync.Once
 }
 
 // New makes a server that does not listen yet. The error is that of a scenario
@@ -65,7 +63,7 @@ func New(o Options) (*Server, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Now()
 	}
-	s := &Server{clock: newClock(o.Start, o.Speed), scenario: o.Scenario, idle: make(chan struct{})}
+	s := &Server{clock: newClock(o.Start, o.Speed), scenario: o.Scenario}
 	s.announce(o.Speed)
 	w, err := newWorld(o.Scenario, o.Seed, 0, o.Start)
 	if err != nil {
@@ -104,17 +102,14 @@ func (s *Server) Listen(addr string) (string, error) {
 }
 
 // Close stops at once: answers under way break off.
-func (s *Server) Close() error {
-	s.close.Do(func() { close(s.idle) })
-	return s.http.Close()
-}
+func (s *Server) Close() error { return s.http.Close() }
 
 // Shutdown stops listening and waits for answers under way until ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.http.Shutdown(ctx); err != nil {
 		return fmt.Errorf("stopping: %w", err)
 	}
-	return s.Close()
+	return nil
 }
 
 // Stats counts up to now.
