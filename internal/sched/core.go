@@ -32,7 +32,6 @@ type Core struct {
 	chunks   chunkPool
 	waits    waitHeap // calls that wait after a failure of their own
 	pass     uint64   // of serveOne; marks lanes held in this pass
-	hedges   hedgeState
 	queues   []*queue // scratch of order
 }
 

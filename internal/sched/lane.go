@@ -29,10 +29,9 @@ type org struct {
 
 // group is lanes that share a cap on attempts in flight: an org × family.
 type group struct {
-	id   int32
-	cap  int
-	n    int
-	said float64
+	id  int32
+	cap int
+	n   int
 }
 
 // lane is org × pool × tier: the thing that has limits, a window, a mirror.
@@ -67,6 +66,7 @@ type lane struct {
 
 	lat    latency
 	meanIn mean // input tokens a call
+	gap    mean // seconds between reports of an attempt's progress
 	rate   ownRate
 	aimd   aimd
 	ramp   ramp

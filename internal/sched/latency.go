@@ -98,6 +98,21 @@ func (h *histogram) quantile(q float64) float64 {
 	return histFrom * math.Exp2(float64(len(h.bin))/4)
 }
 
+// above is the mean of the samples over x, and how many they are.
+func (h *histogram) above(x float64) (mean, n float64) {
+	sum := 0.0
+	for i, k := range h.bin {
+		if at := histFrom * math.Exp2((float64(i)+0.5)/4); at > x {
+			sum += at * float64(k)
+			n += float64(k)
+		}
+	}
+	if n > 0 {
+		mean = sum / n
+	}
+	return mean, n
+}
+
 // ownRate is what we sent in the last two seconds, per second.
 type ownRate struct {
 	bin [rateBins][2]float64

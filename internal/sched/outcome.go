@@ -30,6 +30,8 @@ func (c *Core) onDone(e *Done) {
 	}
 	c.charge(k.stream, a.worst, e.Cost)
 	k.cost += e.Cost
+	k.stream.cost.add(float64(e.Cost), 100)
+	k.stream.spent += e.Cost
 	c.finish(i)
 }
 
@@ -66,6 +68,7 @@ func (c *Core) onProgress(e *Progress) {
 	}
 	l := a.lane
 	l.advance(c.now)
+	l.gap.add(secs(c.now-a.seen), 100)
 	a.seen = c.now
 	if !l.reserve {
 		l.b[Output].debit(float64(e.Out) - c.produced(l, a))

@@ -17,7 +17,10 @@ type stream struct {
 	out   mean // output tokens of its answers
 	err   mean // input tokens over their estimate, minus 1
 	err2  mean // its square
-	waits int  // calls waiting after a failure of their own
+	cost  mean // nano-dollars of an answer
+	spent int64
+
+	hedges int64
 }
 
 func (c *Core) addStream(cfg StreamConfig) {

@@ -74,6 +74,7 @@ type StreamView struct {
 	InFlight    int           // attempts
 	Settled     int64         // calls, those forgotten after CloseStream included
 	Offered     int64         // calls
+	Hedges      int64         // second attempts beside one in flight
 	Waiting     Limit         // what holds its next call; LimitNone: nothing is known to
 	HeadWait    time.Duration // how long its next call has stood first
 	BudgetBound bool          // a ledger holds the next call, and nothing in flight can free enough

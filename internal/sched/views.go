@@ -72,7 +72,7 @@ func (l *lane) closed() (on bool, class Class, since, reopens time.Duration) {
 // Stream tells how a stream stands. It panics for a stream that was not opened.
 func (c *Core) Stream(id StreamID) StreamView {
 	s := c.streams[id]
-	v := StreamView{Queued: s.queued, InFlight: s.flying, Settled: s.settled, Offered: s.offered, Ledger: -1}
+	v := StreamView{Queued: s.queued, InFlight: s.flying, Settled: s.settled, Offered: s.offered, Hedges: s.hedges, Ledger: -1}
 	var head *queue
 	closed := 0
 	for _, q := range s.queues {

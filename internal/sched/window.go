@@ -98,7 +98,6 @@ func (l *lane) outWindow() (n, opens float64) {
 // window is how many attempts the lane may have in flight, which limit says
 // so, and when that limit may open further by time alone.
 func (c *Core) window(l *lane) (n float64, why Limit, opens time.Duration) {
-	limit := float64(l.group.cap)
 	n, why, opens = float64(l.group.cap-l.group.n+l.n), LimitCap, Never
 	if l.aimd.w < n {
 		n, why = l.aimd.w, LimitAIMD
@@ -120,7 +119,7 @@ func (c *Core) window(l *lane) (n float64, why Limit, opens time.Duration) {
 		n, why, opens = out, LimitOTPM, after(c.now, span(t))
 	}
 	if m := l.brake.m; m < 1 {
-		limit = n
+		limit := n
 		if n = n * m; float64(l.n+1) > n && float64(l.n+1) <= limit {
 			why, opens = LimitOverload, l.brake.opens(&l.lat)
 		}

@@ -19,7 +19,6 @@ type world struct {
 	calls map[CallID]Call
 	flow  events
 	seq   int
-	log   []string
 
 	stream  bool
 	latency func(Send) time.Duration
