@@ -1,0 +1,143 @@
+package main
+
+import (
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+)
+
+// counts is how far a job has come.
+type counts struct {
+	rows    int // of the job
+	done    int // settled, in earlier runs too
+	errored int // of done
+	calls   int // settled by calls of this run
+	in, out int64
+	spent   flotilla.Money // of the job, in earlier runs too
+}
+
+// meterSpan is how far back rates look: one minute, since limits are by the
+// minute.
+const meterSpan = time.Minute
+
+// sample is what a meter keeps of one look.
+type sample struct {
+	at      time.Time
+	calls   int
+	in, out int64
+	sent    map[laneKey]int64
+	waiting map[holder]int
+}
+
+// laneKey names a lane.
+type laneKey struct{ org, pool string }
+
+// holder is a limit, and the lane that it holds back.
+type holder struct {
+	laneKey
+	limit string
+}
+
+// meter turns looks at a job into rates over the last minute of the scaled
+// clock.
+type meter struct{ samples []sample }
+
+// add takes a look in.
+func (m *meter) add(c counts, s *flotilla.Snapshot) {
+	now := sample{at: s.At, calls: c.calls, in: c.in, out: c.out, sent: map[laneKey]int64{}, waiting: map[holder]int{}}
+	for _, l := range s.Lanes {
+		k := laneKey{l.Org, l.Pool}
+		now.sent[k] = l.Succeeded
+		now.waiting[holder{k, l.Waiting}]++
+	}
+	m.samples = append(m.samples, now)
+	// One sample older than the span stays: rates reach over all of it.
+	for len(m.samples) > 2 && s.At.Sub(m.samples[1].at) >= meterSpan {
+		m.samples = m.samples[1:]
+	}
+}
+
+// span is the time between the first and the last sample; 0: no rate yet.
+func (m *meter) span() (first, last *sample, minutes float64) {
+	if len(m.samples) < 2 {
+		return nil, nil, 0
+	}
+	first, last = &m.samples[0], &m.samples[len(m.samples)-1]
+	return first, last, last.at.Sub(first.at).Minutes()
+}
+
+// rates are what was done a minute.
+type rates struct{ calls, in, out float64 }
+
+func (m *meter) rates() rates {
+	first, last, minutes := m.span()
+	if minutes <= 0 {
+		return rates{}
+	}
+	return rates{
+		calls: float64(last.calls-first.calls) / minutes,
+		in:    float64(last.in-first.in) / minutes,
+		out:   float64(last.out-first.out) / minutes,
+	}
+}
+
+// lane is how many calls a minute one lane finished.
+func (m *meter) lane(k laneKey) float64 {
+	first, last, minutes := m.span()
+	if minutes <= 0 {
+		return 0
+	}
+	return float64(last.sent[k]-first.sent[k]) / minutes
+}
+
+// binding is the limit that most looks found some lane waiting for; limits that
+// are none come last.
+func (m *meter) binding() holder {
+	seen := map[holder]int{}
+	var best holder
+	score := func(h holder) int {
+		if h.limit == "" || h.limit == "work" {
+			return seen[h]
+		}
+		return seen[h] + 1_000_000
+	}
+	for i := range m.samples {
+		for h, n := range m.samples[i].waiting {
+			seen[h] += n
+		}
+	}
+	for h := range seen {
+		if best == (holder{}) || score(h) > score(best) || score(h) == score(best) && h.before(best) {
+			best = h
+		}
+	}
+	return best
+}
+
+// before is an order without meaning, so that equal limits do not take turns.
+func (h holder) before(o holder) bool {
+	if h.limit != o.limit {
+		return h.limit < o.limit
+	}
+	if h.org != o.org {
+		return h.org < o.org
+	}
+	return h.pool < o.pool
+}
+
+// eta is when a job of so many rows ends at the rate of the last minute; zero:
+// unknown.
+func (m *meter) eta(left int) time.Time {
+	if len(m.samples) == 0 || left <= 0 {
+		return time.Time{}
+	}
+	calls := m.rates().calls
+	if calls <= 0 {
+		return time.Time{}
+	}
+	minutes := float64(left) / calls
+	if minutes > 1e6 {
+		return time.Time{}
+	}
+	return m.samples[len(m.samples)-1].at.Add(time.Duration(minutes * float64(time.Minute)))
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/price"
+)
+
+// runFlags is everything one may say to run. A flag that was not given has its
+// zero value, or what its help calls the default.
+type runFlags struct {
+	settings settingsFlags
+
+	prompt, system, params string // TEXT or @FILE
+	model                  string
+	maxTokens              *int
+	idFields               []string
+	repeats                int
+	dedupe, skipBad        bool
+	limit                  int
+	outTokens              outTokens
+
+	tier     tierChoice
+	prefer   flotilla.Prefer
+	deadline deadline
+	conc     map[string]int
+	share    *flotilla.Share
+	ramp     *flotilla.Ramp
+	maxWait  time.Duration
+
+	spend spendCaps
+	price *price.Prices
+	yes   bool
+
+	output    string
+	keep      []string
+	order     order
+	summary   string
+	trace     string
+	progress  progressMode
+	overwrite bool
+	retry     []string
+	noCache   bool
+	reuse     []string
+	failFast  bool
+	retries   flotilla.Retry
+	softFloor float64
+	hardFloor float64
+	stream    flotilla.StreamMode
+	hedge     *bool
+	dryRun    bool
+}
+
+// add declares the flags, each under its heading.
+func (f *runFlags) add(cmd *cobra.Command) {
+	f.settings.add(cmd)
+	f.addRequest(cmd)
+	f.addRoute(cmd)
+	f.addMoney(cmd)
+	f.addOutput(cmd)
+	f.addResume(cmd)
+	f.addAdvanced(cmd)
+}
+
+func (f *runFlags) addRequest(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.prompt, "prompt", "", "prompt of a row, a template as `TEXT|@FILE`: '{{.question}}'")
+	fs.StringVar(&f.system, "system", "", "system prompt, a template as `TEXT|@FILE`")
+	fs.StringVar(&f.model, "model", "", "`MODEL` of rows that name none")
+	given(fs, "max-tokens", "most tokens of an answer, `N`, for rows that do not say", "", atLeast(0), func(n int) { f.maxTokens = &n })
+	fs.StringVar(&f.params, "params", "", "`JSON|@FILE` merged into each body, every string in it a template")
+	fs.StringSliceVar(&f.idFields, "id-field", nil, "`FIELDS` that make a row's id, joined by /; - for row numbers")
+	given(fs, "repeats", "calls for each row, `K`: ids q1#1 … q1#K", "", atLeast(1), func(n int) { f.repeats = n })
+	fs.BoolVar(&f.dedupe, "dedupe", false, "one call for equal bodies, a line for each id")
+	fs.BoolVar(&f.skipBad, "skip-bad", false, "put bad rows into OUT.rejected.jsonl and go on")
+	given(fs, "limit", "only the first `N` rows", "", atLeast(1), func(n int) { f.limit = n })
+	given(fs, "out-tokens", "expected tokens of an answer for forecasts, `MEAN[,P95]`", "", parseOutTokens, func(o outTokens) { f.outTokens = o })
+	group(cmd, groupRequest, "prompt", "system", "model", "max-tokens", "params", "id-field", "repeats", "dedupe", "skip-bad", "limit", "out-tokens")
+}
+
+func (f *runFlags) addRoute(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	given(fs, "tier", "way of being served, `auto|sync|batch`", "auto", parseTier, func(t tierChoice) { f.tier = t })
+	given(fs, "prefer", "what to care for, `fast|balanced|cheap`", "balanced", parsePrefer, func(p flotilla.Prefer) { f.prefer = p })
+	given(fs, "deadline", "send nothing new after `14h|08:00|RFC3339`", "", parseDeadline, func(d deadline) { f.deadline = d })
+	given(fs, "conc", "calls in flight of a family in one org, `FAMILY=N`; repeatable", "", parseConc, func(c map[string]int) {
+		if f.conc == nil {
+			f.conc = map[string]int{}
+		}
+		for family, n := range c {
+			f.conc[family] = n
+		}
+	})
+	given(fs, "share", "how to stand beside colleagues, `polite|default|fair`", "default", parseShare, func(s flotilla.Share) { f.share = &s })
+	given(fs, "ramp", "how fast to open up, `polite|fast`", "polite", parseRamp, func(r flotilla.Ramp) { f.ramp = &r })
+	given(fs, "max-wait", "give up when every lane is closed for longer than `TIME`", "1h; a daily cap 25h", parseSpan, func(d time.Duration) { f.maxWait = d })
+	group(cmd, groupRoute, "tier", "prefer", "deadline", "conc", "share", "ramp", "max-wait")
+}
+
+func (f *runFlags) addMoney(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	given(fs, "max-spend", "cap in dollars: `40` on this job, 40/day on this journal; repeatable", "", parseSpend, func(c spendCaps) { f.spend.merge(c) })
+	given(fs, "price", "dollars per million tokens of --model, `in=3,out=15`", "", parsePrices, func(p price.Prices) { f.price = &p })
+	fs.BoolVarP(&f.yes, "yes", "y", false, "do not ask before an expensive job")
+	group(cmd, groupMoney, "max-spend", "price", "yes")
+}
+
+func (f *runFlags) addOutput(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVarP(&f.output, "output", "o", "", "`FILE` of results: .jsonl (.gz, .zst), .csv, .parquet (default: standard output)")
+	fs.StringSliceVar(&f.keep, "keep", nil, "input fields to repeat in each line, `all|a,b`")
+	given(fs, "order", "order of lines, `completion|input`", "completion", parseOrder, func(o order) { f.order = o })
+	fs.StringVar(&f.summary, "summary", "", "write the summary as JSON to `FILE`")
+	fs.StringVar(&f.trace, "trace", "", "write every decision as JSON lines to `FILE`")
+	given(fs, "progress", "`auto|tty|plain|json|none`", "auto", parseProgress, func(m progressMode) { f.progress = m })
+	fs.BoolVar(&f.overwrite, "overwrite", false, "move an OUT that is not of this job aside")
+	group(cmd, groupOutput, "output", "keep", "order", "summary", "trace", "progress", "overwrite")
+}
+
+func (f *runFlags) addResume(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	given(fs, "retry", "send these again: `errored,expired,canceled,truncated,refused`", "", parseRetry, func(kinds []string) { f.retry = append(f.retry, kinds...) })
+	fs.BoolVar(&f.noCache, "no-cache", false, "do not use answers of finished jobs")
+	fs.StringArrayVar(&f.reuse, "reuse", nil, "take answers from an earlier result `FILE`; repeatable")
+	fs.BoolVar(&f.failFast, "fail-fast", false, "stop at the first row that errors")
+	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "read and price everything, send nothing")
+	group(cmd, groupResume, "retry", "no-cache", "reuse", "fail-fast")
+	group(cmd, groupMoney, "dry-run")
+}
+
+func (f *runFlags) addAdvanced(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	given(fs, "max-attempts", "failures of a row's own before it is errored, `N`", "3", parseAttempts, func(n int) { f.retries.MaxAttempts = n })
+	given(fs, "retry-budget", "retries per minute and per success, `20[,0.1]`", "20,0.1", parseRetryBudget, func(r flotilla.Retry) {
+		f.retries.BudgetPerMin, f.retries.BudgetPerSucc = r.BudgetPerMin, r.BudgetPerSucc
+	})
+	given(fs, "soft-floor", "`SHARE` of a limit below which sending slows to a trickle", "10%", parseFloor, func(v float64) { f.softFloor = v })
+	given(fs, "hard-floor", "`SHARE` of a limit below which nothing is sent", "2%", parseFloor, func(v float64) { f.hardFloor = v })
+	given(fs, "stream", "take answers as a stream, `auto|on|off`", "auto", parseStream, func(m flotilla.StreamMode) { f.stream = m })
+	given(fs, "hedge", "second attempts for stragglers at the end, `on|off`", "on with a deadline or --prefer fast", parseOnOff, func(on bool) { f.hedge = &on })
+	group(cmd, groupAdvanced, "max-attempts", "retry-budget", "soft-floor", "hard-floor", "stream", "hedge")
+}
+
+// given declares a flag whose text a function reads; set is told the value each
+// time the flag is given, so that no default has to be told from a choice. The
+// name between backquotes in usage is the value's in the help.
+func given[T any](fs *pflag.FlagSet, name, usage, standard string, parse func(string) (T, error), set func(T)) {
+	if standard != "" {
+		usage += " (default " + standard + ")"
+	}
+	fs.Var(&givenFlag{read: func(text string) error {
+		v, err := parse(text)
+		if err == nil {
+			set(v)
+		}
+		return err
+	}}, name, usage)
+}
+
+// givenFlag is a pflag.Value that keeps nothing but what was last typed.
+type givenFlag struct {
+	text string
+	read func(string) error
+}
+
+func (g *givenFlag) Set(text string) error {
+	g.text = text
+	return g.read(strings.TrimSpace(text))
+}
+
+func (g *givenFlag) String() string { return g.text }
+func (g *givenFlag) Type() string   { return "value" }
+
+// check refuses what no input could mend.
+func (f *runFlags) check(inputs []string) error {
+	switch {
+	case len(inputs) == 0:
+		return withHint(errors.New("no INPUT was given"), "flotilla run rows.jsonl -o results.jsonl, or - for standard input")
+	case f.tier == tierBatch:
+		return withHint(errors.New("--tier batch: Message Batches are not built yet"), "--tier sync, or leave it out")
+	case f.price != nil && f.model == "":
+		return withHint(errors.New("--price needs --model: it is the price of that model"), "--model NAME --price in=3,out=15")
+	case f.order == orderInput && f.output == "" && f.retry != nil:
+		return errors.New("--retry rewrites lines, and standard output cannot be rewritten: give -o FILE")
+	case slices.Contains(f.keep, "all") && len(f.keep) > 1:
+		return errors.New("--keep all goes alone")
+	}
+	if i := slices.Index(inputs, "-"); i >= 0 && slices.Contains(inputs[i+1:], "-") {
+		return errors.New("standard input (-) was given twice")
+	}
+	for _, name := range slices.Concat(inputs, f.reuse) {
+		if name == "" {
+			return fmt.Errorf("the name of a file is empty")
+		}
+	}
+	return nil
+}

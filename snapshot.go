@@ -1,0 +1,83 @@
+package flotilla
+
+import (
+	"context"
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/sched"
+)
+
+// Snapshot is a fleet as it stands at one moment, for people to look at.
+type Snapshot struct {
+	At    time.Time // scaled clock
+	Lanes []LaneState
+}
+
+// LaneState is a lane as it stands.
+type LaneState struct {
+	Org, Pool, Tier string
+	InFlight        int
+	Window          float64 // attempts it may have in flight now
+	Cap             int     // this process's part of the etiquette cap
+	Waiting         string  // the limit that holds its next call back (interface.md, "--summary"); "work": it has none to send
+	Closed          bool    // it takes no calls
+	Class           string  // why, when Closed
+	Reopens         time.Time
+	Limits          Limits // a minute, as the headers say; zero: unknown
+	Others          Limits // what colleagues use of them, a minute
+	Sent            int64
+	Succeeded       int64
+	RateLimited     int64 // attempts that a limit refused
+	Overloaded      int64 // attempts that an overloaded provider refused
+}
+
+// Snapshot asks the loop how every lane stands. It costs the loop a few
+// microseconds, so that once a second is fine. Before Connect it waits; the
+// error is that of ctx, or says that the fleet is closed.
+func (f *Fleet) Snapshot(ctx context.Context) (Snapshot, error) {
+	got := make(chan Snapshot, 1)
+	f.inbox.put(message{run: func(now time.Duration) { got <- f.snapshot(now) }})
+	select {
+	case s := <-got:
+		return s, nil
+	case <-ctx.Done():
+		return Snapshot{}, ctx.Err()
+	case <-f.done:
+		return Snapshot{}, errClosed
+	}
+}
+
+// Now is the time on the fleet's time line: the machine's own, or the
+// emulator's after Connect where Speed is not 1.
+func (f *Fleet) Now() time.Time { return f.clock.wall(f.clock.now()) }
+
+func (f *Fleet) snapshot(now time.Duration) Snapshot {
+	views := f.core.Lanes()
+	s := Snapshot{At: f.clock.wall(now), Lanes: make([]LaneState, len(views))}
+	for i := range views {
+		s.Lanes[i] = f.laneState(&views[i])
+	}
+	return s
+}
+
+func (f *Fleet) laneState(v *sched.LaneView) LaneState {
+	s := LaneState{
+		Org: v.Org, Pool: v.Pool, Tier: "sync", InFlight: v.InFlight, Window: v.Window, Cap: v.Cap,
+		Waiting: limitName(v.Waiting), Closed: v.Closed,
+		Limits: perMinute(v.Refill), Others: perMinute(v.Others),
+		Sent: v.Sent, Succeeded: v.Succeeded, Overloaded: v.Refused[sched.Overloaded],
+		RateLimited: v.Steady + v.Hidden + v.Accel + v.Refused[sched.Acceleration] + v.Refused[sched.Concurrency] +
+			v.Refused[sched.Daily] + v.Refused[sched.Spend] + v.Refused[sched.QueueFull],
+	}
+	if v.Closed {
+		s.Class = className(v.Class)
+		if v.Reopens > 0 && v.Reopens < sched.Never {
+			s.Reopens = f.clock.wall(v.Reopens)
+		}
+	}
+	return s
+}
+
+func perMinute(perSecond [sched.NumDims]float64) Limits {
+	return Limits{Requests: 60 * perSecond[sched.Requests], Input: 60 * perSecond[sched.Input], Output: 60 * perSecond[sched.Output]}
+}
