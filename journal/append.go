@@ -11,6 +11,10 @@ import (
 // ErrClosed is the error of a journal that has been closed.
 var ErrClosed = errors.New("journal: closed")
 
+// ErrLost is the error of a journal whose process was silent for so long that
+// another host's took it for dead and may have taken its jobs.
+var ErrLost = errors.New("another process took this one for dead")
+
 // Append makes the records durable, in order, in one transaction; when it
 // fails, none of them is there. It is part of flotilla.Store. Records name jobs
 // that this Journal has begun, or job 0. The error is a *FullError,
@@ -47,7 +51,8 @@ func (j *Journal) write(doing string, fn func() error) error {
 		}
 		return fn()
 	})
-	if err != nil {
+	if err != nil && j.proc != proc {
+		j.setLiving(j.proc, false)
 		j.proc = proc
 	}
 	j.end(err == nil)
@@ -73,14 +78,20 @@ func (j *Journal) enlist() error {
 	if j.proc == 0 {
 		id, err := j.w.insert("INSERT INTO proc(pid, host, boot, space, start, opened, seen) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			j.me.pid, j.me.host, j.me.boot, j.me.space, j.me.start, now.UnixNano(), now.UnixNano())
-		j.proc, j.seen = id, now
+		if err == nil {
+			j.proc, j.seen = id, now
+			j.setLiving(id, true)
+		}
 		return err
 	}
 	if now.Sub(j.seen) < silence/10 {
 		return nil
 	}
 	j.seen = now
-	_, err := j.w.exec("UPDATE proc SET seen = ? WHERE id = ?", now.UnixNano(), j.proc)
+	n, err := j.w.exec("UPDATE proc SET seen = ? WHERE id = ? AND ended IS NULL", now.UnixNano(), j.proc)
+	if err == nil && n == 0 {
+		err = ErrLost
+	}
 	return err
 }
 

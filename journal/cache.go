@@ -109,8 +109,8 @@ type Adoption struct {
 
 func (job *Job) adopt(adoptions []Adoption) error {
 	for _, a := range adoptions {
-		_, err := job.j.w.exec(`INSERT INTO outcome(job, run, row, attempt, lane, at, charged, cost, doubt, type, status, tries, latency, stop, mark, hash, nth, cached, answer)
-			SELECT ?, ?, ?, 0, lane, at, 0, 0, 0, type, status, 0, latency, stop, mark, hash, ?, 1, answer FROM outcome WHERE id = ?`,
+		_, err := job.j.w.exec(`INSERT INTO outcome(job, run, row, attempt, lane, at, day, charged, cost, doubt, type, status, tries, latency, stop, mark, hash, nth, cached, answer)
+			SELECT ?, ?, ?, 0, lane, at, day, 0, 0, 0, type, status, 0, latency, stop, mark, hash, ?, 1, answer FROM outcome WHERE id = ?`,
 			job.ID, job.book.run, a.Row, a.Nth, a.Answer)
 		if err != nil {
 			return err

@@ -18,6 +18,7 @@ func (j *Journal) Close() error {
 	if j.shut.Swap(true) {
 		return nil
 	}
+	j.setLiving(j.proc, false)
 	if j.r != j.w {
 		err = errors.Join(err, j.r.close())
 	}

@@ -139,13 +139,13 @@ func (j *Journal) holder(l *link, job int64) (holder *Holder, err error) {
 	now := j.opt.Now()
 	err = l.each(func(rows *sql.Rows) error {
 		var p process
-		var seen, since int64
-		err := rows.Scan(&p.pid, &p.host, &p.boot, &p.space, &p.start, &seen, &since)
-		if err == nil && j.me.alive(p, time.Unix(0, seen), now) {
+		var id, seen, since int64
+		err := rows.Scan(&id, &p.pid, &p.host, &p.boot, &p.space, &p.start, &seen, &since)
+		if err == nil && j.lives(id, p, time.Unix(0, seen), now) {
 			holder = &Holder{p.pid, p.host, time.Unix(0, since)}
 		}
 		return err
-	}, `SELECT p.pid, p.host, p.boot, p.space, p.start, p.seen, r.opened
+	}, `SELECT p.id, p.pid, p.host, p.boot, p.space, p.start, p.seen, r.opened
 		FROM run r JOIN proc p ON p.id = r.proc WHERE r.job = ? AND r.ended IS NULL`, job)
 	return holder, err
 }

@@ -82,6 +82,10 @@ func Open(ctx context.Context, path string, opt Options) (*Journal, error) {
 	if err := prepare(abs); err != nil {
 		return nil, classify("create", abs, err)
 	}
+	// One name for one file: living knows our own by it.
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
 	opt.Exclusive = opt.Exclusive || network(filepath.Dir(abs))
 	j, err := open(abs, opt)
 	return j, classify("open", abs, err)

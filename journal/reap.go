@@ -37,7 +37,7 @@ func (j *Journal) dead() ([]int64, error) {
 		var p process
 		var id, seen int64
 		err := rows.Scan(&id, &p.pid, &p.host, &p.boot, &p.space, &p.start, &seen)
-		if !j.me.alive(p, time.Unix(0, seen), now) {
+		if err == nil && !j.lives(id, p, time.Unix(0, seen), now) {
 			ids = append(ids, id)
 		}
 		return err

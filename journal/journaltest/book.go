@@ -1,0 +1,70 @@
+// Package journaltest holds every journal to one behaviour: [Run] is the
+// conformance suite that the file, the memory and any later database pass.
+package journaltest
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+// Book is what the suite asks of a journal.
+type Book interface {
+	flotilla.Store
+	Begin(ctx context.Context, spec journal.JobSpec) (Job, error)
+	Jobs(ctx context.Context, since time.Time) ([]journal.JobInfo, error)
+	Find(ctx context.Context, prefix string) (journal.JobInfo, error)
+	Answer(ctx context.Context, id int64) (journal.Answer, error)
+	Audit(ctx context.Context, job int64, lines func(row int) int) (*journal.Audit, error)
+	ClearDoubt(ctx context.Context, job int64) (journal.Cleared, error)
+	Remove(ctx context.Context, job int64) error
+	Prune(ctx context.Context, before time.Time) (int, error)
+	Signal(ctx context.Context, job int64, s journal.Signal) error
+	Grant(ctx context.Context, job int64, at time.Time, want, limit flotilla.Money) (journal.Allowance, error)
+	Return(ctx context.Context, job int64, at time.Time, keep flotilla.Money) error
+	SpentOn(ctx context.Context, at time.Time) (flotilla.Money, error)
+	Lease(ctx context.Context, pot string, limit, want int, ttl time.Duration) (journal.Share, error)
+	Release(ctx context.Context, pot string, keep int) error
+	DayUse(ctx context.Context, realm journal.Realm, org, pool string, now time.Time) ([]journal.Use, error)
+	Note(ctx context.Context, realm journal.Realm, lane, name string, value float64, at time.Time) error
+	Hints(ctx context.Context, realm journal.Realm, lane string) (map[string]journal.Hint, error)
+	Close() error
+}
+
+// Job is what the suite asks of a job.
+type Job interface {
+	Number() int64
+	Name() string // short id
+	Begun() (resumed bool, left string)
+	State(ctx context.Context) (*journal.State, error)
+	Answers(ctx context.Context, after int64) iter.Seq2[journal.Answer, error]
+	Cached(ctx context.Context, n int, key func(row int) ([16]byte, int)) ([]int64, error)
+	Adopt(ctx context.Context, adoptions []journal.Adoption) error
+	Spent(ctx context.Context) (flotilla.Money, error)
+	Out(ctx context.Context, path string) (int64, error)
+	Wrote(durable int64)
+	Signal(ctx context.Context) (journal.Signal, error)
+	End(ctx context.Context, state string, totals any) error
+}
+
+// SQLite makes a Book of a journal of ours.
+func SQLite(j *journal.Journal) Book { return sqliteBook{j} }
+
+type sqliteBook struct{ *journal.Journal }
+
+func (b sqliteBook) Begin(ctx context.Context, spec journal.JobSpec) (Job, error) {
+	job, err := b.Journal.Begin(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return sqliteJob{job}, nil
+}
+
+type sqliteJob struct{ *journal.Job }
+
+func (j sqliteJob) Number() int64                      { return j.ID }
+func (j sqliteJob) Name() string                       { return j.Key }
+func (j sqliteJob) Begun() (resumed bool, left string) { return j.Resumed, j.Left }
