@@ -76,3 +76,22 @@ func BenchmarkParseLimits(b *testing.B) {
 		ParseLimits(h)
 	}
 }
+
+func BenchmarkAssembler(b *testing.B) {
+	stream := []byte(sse(wholeStream...))
+	a := &Assembler{}
+	var buf []byte
+	b.SetBytes(int64(len(stream)))
+	b.ReportAllocs()
+	for b.Loop() {
+		a.Reset()
+		if _, err := a.Write(stream); err != nil {
+			b.Fatal(err)
+		}
+		msg, _, err := a.Finish(buf[:0])
+		if err != nil {
+			b.Fatal(err)
+		}
+		buf = msg
+	}
+}
