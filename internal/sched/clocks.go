@@ -42,16 +42,3 @@ func (p *pool) blame(why Limit) {
 		}
 	}
 }
-
-// unblame starts the clocks of the lanes that were open and got nothing.
-func (c *Core) unblame(p *pool) {
-	for _, l := range p.lanes {
-		if !l.open {
-			continue
-		}
-		if l.blame == LimitNone {
-			l.blame = LimitWork
-		}
-		c.wait(l, l.blame)
-	}
-}

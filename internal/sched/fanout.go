@@ -15,6 +15,7 @@ func (c *Core) dispatch() {
 			c.rest(p)
 			continue
 		}
+		c.openLanes(p)
 		for c.serve(p) {
 		}
 		c.wake = min(c.wake, p.wake)
@@ -29,39 +30,75 @@ func (c *Core) dispatch() {
 // order of priority, then of fair share; within a queue a few behind the head
 // may overtake it (facts/control.md B.9).
 func (c *Core) serve(p *pool) bool {
-	p.wake = Never
-	if !c.openLanes(p) {
+	if p.backlog == 0 {
+		p.wake = Never
+		c.rest(p)
+		return false
+	}
+	if !p.anyOpen() {
+		c.closeBooks(p)
 		c.holdQueues(p)
 		return false
 	}
+	p.wake = Never
+	c.setEndgame(p)
 	c.pass++
 	for _, q := range c.order(p) {
-		if c.serveQueue(p, q) {
+		if sent := c.serveQueue(p, q); sent != nil {
+			c.reopenLanes(p, sent)
 			return true
 		}
 	}
-	c.unblame(p)
+	c.closeBooks(p)
 	return false
 }
 
 // openLanes finds the lanes of a pool that would take some call.
-func (c *Core) openLanes(p *pool) bool {
-	any := false
+func (c *Core) openLanes(p *pool) {
 	for _, l := range p.lanes {
 		l.advance(c.now)
-		why, at := c.laneGate(l)
-		if l.open = why == LimitNone; l.open {
-			any = true
-			l.blame = LimitNone
-			continue
+		c.openLane(l)
+	}
+}
+
+func (c *Core) openLane(l *lane) {
+	l.why, l.opens = c.laneGate(l)
+	l.open = l.why == LimitNone
+	l.blame = LimitNone
+}
+
+// reopenLanes looks again at the lanes that a send may have closed.
+func (c *Core) reopenLanes(p *pool, sent *lane) {
+	for _, l := range p.lanes {
+		if l.open && (l.group == sent.group || l.org == sent.org) {
+			c.openLane(l)
 		}
-		p.wake = min(p.wake, at)
+	}
+}
+
+func (p *pool) anyOpen() bool {
+	for _, l := range p.lanes {
+		if l.open {
+			return true
+		}
+	}
+	return false
+}
+
+// closeBooks notes, when no more can be sent, what holds each lane and when
+// the first may open.
+func (c *Core) closeBooks(p *pool) {
+	for _, l := range p.lanes {
+		why := l.why
+		if l.open {
+			if why = l.blame; why == LimitNone {
+				why = LimitWork
+			}
+		} else {
+			p.wake = min(p.wake, l.opens)
+		}
 		c.wait(l, why)
 	}
-	if any {
-		c.setEndgame(p)
-	}
-	return any
 }
 
 // order is the pool's queues with something to send, the first to be served
@@ -107,13 +144,13 @@ const (
 	owedTurn  = 4000
 )
 
-// serveQueue sends one call of the queue, if one may go.
-func (c *Core) serveQueue(p *pool, q *queue) bool {
+// serveQueue sends one call of the queue, if one may go, and says on which lane.
+func (c *Core) serveQueue(p *pool, q *queue) *lane {
 	least := [2]float64{math.Inf(1), math.Inf(1)} // input and worst case of what was blocked
 	for i := 0; i <= c.cfg.LookAhead; i++ {
 		slot := c.at(q, i)
 		if slot < 0 {
-			return false
+			return nil
 		}
 		if i == 0 {
 			c.noteHead(q, slot)
@@ -126,17 +163,17 @@ func (c *Core) serveQueue(p *pool, q *queue) bool {
 		if i > 0 && float64(k.in) >= least[0] && float64(k.worst) >= least[1] && !p.denials {
 			continue
 		}
-		if c.serveCall(p, q, i, slot) {
-			return true
+		if l := c.serveCall(p, q, i, slot); l != nil {
+			return l
 		}
 		least[0], least[1] = min(least[0], float64(k.in)), min(least[1], float64(k.worst))
 		if i == 0 && c.now-q.headSince >= c.cfg.HeadPatience {
 			c.holdFor(p, q)
-			return false
+			return nil
 		}
 	}
 	c.holdFor(p, q)
-	return false
+	return nil
 }
 
 func (c *Core) noteHead(q *queue, slot int32) {
@@ -176,7 +213,7 @@ func (c *Core) impossible(p *pool, q *queue, i int, slot int32) bool {
 }
 
 // serveCall sends the i-th call of a queue on the best lane that takes it.
-func (c *Core) serveCall(p *pool, q *queue, i int, slot int32) bool {
+func (c *Core) serveCall(p *pool, q *queue, i int, slot int32) *lane {
 	k := &c.calls[slot]
 	if id, lack := c.short(k.stream, k.worst); lack > 0 {
 		c.want(id, lack)
@@ -184,7 +221,7 @@ func (c *Core) serveCall(p *pool, q *queue, i int, slot int32) bool {
 			q.wait, q.ledger, q.needs = LimitBudget, id, k.worst
 			p.blame(LimitBudget)
 		}
-		return false
+		return nil
 	}
 	w := k.stream.weigh(&k.item)
 	best, why, first := c.choose(p, q, &w)
@@ -193,13 +230,13 @@ func (c *Core) serveCall(p *pool, q *queue, i int, slot int32) bool {
 			q.wait = why
 		}
 		p.wake = min(p.wake, first)
-		return false
+		return nil
 	}
 	q.wait = LimitNone
 	q.take(i)
 	q.add(-1)
 	c.send(best, slot, &w, false)
-	return true
+	return best
 }
 
 // choose is the least loaded lane that takes a call of weight w now, or why

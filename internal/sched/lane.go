@@ -82,10 +82,12 @@ type lane struct {
 	maxOuts       float64 // sum of what attempts in flight may produce
 
 	endgame bool
-	held    uint64 // pass in which a call ahead holds this lane
-	open    bool   // passes its own gates in this pass
-	heldBy  int    // rank of that call's queue
-	blame   Limit  // what the item gates said
+	held    uint64        // pass in which a call ahead holds this lane
+	open    bool          // passes its own gates now
+	why     Limit         // if not: which says so,
+	opens   time.Duration // and when it may pass
+	heldBy  int           // rank of that call's queue
+	blame   Limit         // what the item gates said
 
 	waiting   Limit
 	waitSince time.Duration
