@@ -111,13 +111,30 @@ func readConfigFile(path string, must bool) (*configFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
+	return parseConfigFile(path, data)
+}
+
+func parseConfigFile(path string, data []byte) (*configFile, error) {
 	c := &configFile{path: path, foreign: inWorkingDirectory(path)}
-	err = yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(c)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err := decodeStrictly(data, c); err != nil {
 		return nil, atLine(path, err)
 	}
 	stamp(reflect.ValueOf(c).Elem(), path)
 	return c, nil
+}
+
+// decodeStrictly refuses fields that c does not have. An empty file is fine.
+func decodeStrictly(data []byte, c *configFile) (err error) {
+	defer func() {
+		if recover() != nil { // go-yaml 1.19 panics on a tag without a value, among others
+			err = errors.New("this is no YAML that can be read")
+		}
+	}()
+	err = yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(c)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // atLine turns the library's error into one line that names file and line.

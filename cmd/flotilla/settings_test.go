@@ -191,17 +191,13 @@ func FuzzConfigFile(f *testing.F) {
 	f.Add("floors: {soft: 10%, hard: 0}\nretry: {max_attempts: 3}\n")
 	f.Add("caps: {sonnet: 1}\nspend: {max_usd: 1e3}\n")
 	f.Add("a: &a [*a]\n")
+	f.Add("orgs:\n !0 #")
 	f.Fuzz(func(t *testing.T, text string) {
-		path := filepath.Join(t.TempDir(), "c.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c, err := readConfigFile(path, true)
+		c, err := parseConfigFile("c.yaml", []byte(text))
 		if err != nil {
 			return
 		}
-		env, _ := newEnvironment(nil, t.TempDir())
-		s := &Settings{Env: env}
+		s := &Settings{Env: &environment{}}
 		for _, read := range []func([]*configFile) error{s.readConc, s.readManners, s.readMoney, s.listOrgs} {
 			var at *lineError
 			if err := read([]*configFile{c}); err != nil && !errors.As(err, &at) {
