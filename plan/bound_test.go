@@ -21,7 +21,8 @@ type bounds struct {
 // supply is what one org can give.
 type supply struct {
 	at     [3]float64 // level at the start
-	refill [3]float64 // per second, net of colleagues
+	refill [3]float64 // per second
+	others [3]float64 // what colleagues use of it, per second
 	cap    float64
 	accel  func(t float64) float64 // input tokens that growth limits let pass by then; nil: any
 }
@@ -35,7 +36,7 @@ func boundsOf(sc *emulator.Scenario, cap int, o *Outcome) bounds {
 	}
 	for i := range sc.Orgs {
 		org := &sc.Orgs[i]
-		s := supply{cap: float64(cap)}
+		s := supply{cap: float64(cap), others: othersUse(org)}
 		kappa := org.Capacity
 		if kappa == 0 {
 			kappa = 1
@@ -52,6 +53,20 @@ func boundsOf(sc *emulator.Scenario, cap int, o *Outcome) bounds {
 		b.orgs = append(b.orgs, s)
 	}
 	return b
+}
+
+// othersUse is the mean use of an org's colleagues, per second.
+func othersUse(o *emulator.Org) (use [3]float64) {
+	for _, c := range o.Colleagues {
+		perSecond := c.Share * float64(o.Limits.Input) / 60 / float64(c.In)
+		if c.Kind == "burst" {
+			perSecond = float64(c.Requests) / c.Every.Seconds()
+		}
+		use[0] += perSecond
+		use[1] += perSecond * float64(c.In)
+		use[2] += perSecond * float64(c.Out)
+	}
+	return use
 }
 
 // additive is the most that an additive ceiling lets pass, each minute's share
@@ -99,7 +114,7 @@ func (s *supply) given(m *manners, d int, t float64) float64 {
 		return 0
 	}
 	// What the soft floor keeps is relative to the capacity.
-	got := max(0, s.at[d]*(1-m.soft)+s.refill[d]*t)
+	got := max(0, s.at[d]*(1-m.soft)+(s.refill[d]-s.others[d])*t)
 	if d == 1 && s.accel != nil {
 		got = min(got, s.accel(t))
 	}

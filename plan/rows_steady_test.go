@@ -19,6 +19,12 @@ type solo struct {
 
 // play runs ours.
 func (s solo) play(seed uint64, more ...func(*Setting)) (*Outcome, bounds) {
+	o, b, _ := s.playOn(seed, more...)
+	return o, b
+}
+
+// playOn gives the model, too, as the run left it.
+func (s solo) playOn(seed uint64, more ...func(*Setting)) (*Outcome, bounds, *emulator.Model) {
 	sc := s.scenario()
 	set := setting(&sc, s.work, seed, append(s.change[:len(s.change):len(s.change)], more...)...)
 	if s.cap == 0 {
@@ -27,20 +33,35 @@ func (s solo) play(seed uint64, more ...func(*Setting)) (*Outcome, bounds) {
 	for i := range set.Lanes {
 		set.Lanes[i].Cap = s.cap
 	}
-	o := rehearse(sc, seed, set)
-	return o, boundsOf(&sc, s.cap, o)
+	m := emulator.NewModel(sc, seed, epoch)
+	o := Rehearse(m, day, set)[0]
+	return o, boundsOf(&sc, s.cap, o), m
 }
 
 // rivals runs ours and the naive controllers under seed 1.
 func (s solo) rivals(*testing.T) []rival {
 	var out []rival
 	for _, name := range []string{"ours", "aimd", "inspect", "sdk"} {
-		o, b := s.play(1, controller(name))
-		r := rival{name: name, eff: b.eff(o), refused: o.RateLimited(), others: math.NaN(), notEnded: o.Stalled}
+		o, b, m := s.playOn(1, controller(name))
+		r := rival{name: name, eff: b.eff(o), refused: o.RateLimited(), others: othersRefused(m, o), notEnded: o.Stalled}
 		r.failed = o.Outcomes[sched.Errored]
 		out = append(out, r)
 	}
 	return out
+}
+
+// othersRefused is the share of colleagues' requests that were refused; NaN
+// without colleagues.
+func othersRefused(m *emulator.Model, o *Outcome) float64 {
+	requests, refused := int64(0), int64(0)
+	for _, org := range m.Stats(o.Ended).Orgs {
+		requests += org.OtherRequests
+		refused += org.OtherRefused
+	}
+	if requests == 0 {
+		return math.NaN()
+	}
+	return float64(refused) / float64(requests)
 }
 
 // controller puts a naive brain in; "ours" leaves the scheduler.
