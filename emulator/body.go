@@ -15,6 +15,7 @@ type request struct {
 	maxTokens             int64
 	stream                bool
 	fast                  bool
+	est                   int64 // 0: not counted yet
 	geo                   string
 	messages              gjson.Result
 	system, tools         gjson.Result

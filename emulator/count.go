@@ -49,6 +49,6 @@ func (s *Server) countTokens(rw http.ResponseWriter, r *http.Request, w *world, 
 	}
 	writeJSON(rw, struct {
 		InputTokens int64 `json:"input_tokens"`
-	}{estimate(req)})
+	}{req.estimate()})
 	return nil
 }

@@ -38,7 +38,7 @@ func (m *Model) Weigh(now time.Duration, version string, body []byte) (Arrival, 
 // arrival is what a checked request asks of the model.
 func (r *request) arrival(body []byte) Arrival {
 	return Arrival{
-		Model: r.index, Hash: BodyHash(body), Est: estimate(r), MaxTokens: r.maxTokens,
+		Model: r.index, Hash: BodyHash(body), Est: r.estimate(), MaxTokens: r.maxTokens,
 		Stream: r.stream, US: r.geo == "us", Fast: r.fast,
 	}
 }

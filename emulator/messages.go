@@ -70,7 +70,7 @@ func (s *Server) accept(rw http.ResponseWriter, r *http.Request, w *world, body 
 	if e := req.check(s.Now(), version, len(r.Header["Anthropic-Beta"]) > 0, false); e != nil {
 		return 0, req, e
 	}
-	return org, req, req.checkWindow(estimate(req))
+	return org, req, req.checkWindow(req.estimate())
 }
 
 // turnAway answers a request that never reaches the limits, and counts it.

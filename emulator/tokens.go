@@ -94,8 +94,15 @@ const (
 	requestTokens = 1      // at least
 )
 
-// estimate is the server's estimate of a request's input tokens.
-func estimate(r *request) int64 {
+// estimate is the server's estimate of a request's input tokens, made once.
+func (r *request) estimate() int64 {
+	if r.est == 0 {
+		r.est = r.count()
+	}
+	return r.est
+}
+
+func (r *request) count() int64 {
 	sum := int64(baseShare)
 	sum += contentShare(r.system)
 	r.messages.ForEach(func(_, m gjson.Result) bool {
