@@ -123,7 +123,7 @@ func (c *Core) mirrorGate(l *lane, w *weight) (why Limit, at time.Duration) {
 			continue
 		}
 		if !l.paced(Dim(d)) {
-			if Dim(d) == Output && b.lvl <= b.hard*b.cap && b.lvl <= 0.5*b.cap {
+			if Dim(d) == Output && b.under(b.hard) {
 				block(LimitHardFloor, b.riseIn(b.hard*b.cap-b.lvl+1, float64(l.n)*l.rho()))
 			}
 			continue
@@ -150,9 +150,9 @@ func (b *bucket) paceName(d Dim) Limit {
 	switch {
 	case b.top > 0 && b.top <= b.g*b.r:
 		return LimitAcceleration
-	case b.lvl <= b.hard*b.cap:
+	case b.under(b.hard):
 		return LimitHardFloor
-	case b.lvl <= b.soft*b.cap:
+	case b.under(b.soft):
 		return LimitSoftFloor
 	case b.g < 1:
 		return LimitHidden
@@ -161,7 +161,7 @@ func (b *bucket) paceName(d Dim) Limit {
 }
 
 func (b *bucket) floorName(d Dim) Limit {
-	if b.lvl <= b.hard*b.cap {
+	if b.under(b.hard) {
 		return LimitHardFloor
 	}
 	return dimLimit[d]

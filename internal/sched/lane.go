@@ -68,6 +68,7 @@ type lane struct {
 	meanIn mean // input tokens a call
 	gap    mean // seconds between reports of an attempt's progress
 	rate   ownRate
+	since  tally
 	aimd   aimd
 	ramp   ramp
 	brake  brake

@@ -259,6 +259,7 @@ func (c *Core) undebit(l *lane, a *attempt) {
 		l.b[Output].debit(-c.produced(l, a))
 	}
 	l.accel.debit(&a.w, -1)
+	l.since.add(a.w.in, -1)
 }
 
 // charged is what dispatch debited in a dimension.

@@ -14,7 +14,7 @@ func (b *bucket) pace(endgame bool) float64 {
 	if endgame {
 		return top
 	}
-	h := b.lvl - b.soft*b.cap
+	h := b.above()
 	if math.IsInf(h, 1) {
 		return top
 	}
@@ -23,6 +23,20 @@ func (b *bucket) pace(endgame bool) float64 {
 		u = max(u, b.sigma*b.r)
 	}
 	return max(0, min(u, top))
+}
+
+// above is the level over the soft floor; +Inf for a bucket whose capacity is
+// not known.
+func (b *bucket) above() float64 {
+	if math.IsInf(b.cap, 1) {
+		return b.cap
+	}
+	return b.lvl - b.soft*b.cap
+}
+
+// under says whether the level is at or below a floor.
+func (b *bucket) under(floor float64) bool {
+	return !math.IsInf(b.cap, 1) && b.lvl <= floor*b.cap
 }
 
 // ceiling is g times the refill, and what acceleration allows.
@@ -69,7 +83,7 @@ func (b *bucket) creditIn(need float64, endgame bool) float64 {
 	if endgame || math.IsInf(b.cap, 1) {
 		return floor
 	}
-	h, tau := b.lvl-b.soft*b.cap, b.tau()
+	h, tau := b.above(), b.tau()
 	if b.lvl >= b.cap {
 		return max(floor, need/b.pace(false))
 	}

@@ -215,7 +215,8 @@ func (c *Core) cutHidden(l *lane, a *attempt, d Dim) {
 		return
 	}
 	b := &l.b[d]
-	f := min(b.g, max(c.own(l, d)/b.r, 0.25*b.g))
+	f := min(b.g, max(max(c.own(l, d), l.since.per(c.now, d))/b.r, 0.25*b.g))
+	l.since.restart(c.now)
 	b.cutRate(c.now, 0.85*f, f)
 	c.say(NoteRate, l, RateLimited, d, b.g)
 }
@@ -229,12 +230,14 @@ func (c *Core) cutBlind(l *lane, a *attempt, d Dim) {
 	b := &l.b[d]
 	f := c.own(l, d)
 	if b.blind {
+		f = max(f, l.since.per(c.now, d))
 		f = min(max(f, 0.25*b.g*b.r), b.g*b.r)
 	}
 	if f <= 0 {
 		return
 	}
 	l.cutAt = c.lastAtt
+	l.since.restart(c.now)
 	b.r, b.blind = f, true
 	b.g = maxGain
 	b.cutRate(c.now, 0.85, 1)

@@ -85,7 +85,7 @@ func (l *lane) outWindow() (n, opens float64) {
 	}
 	top := b.ceiling()
 	tau := max(5, min(20, l.lat.mean.v))
-	h := b.lvl - b.soft*b.cap
+	h := b.above()
 	u := min(max(b.sigma*b.r, h/tau), top)
 	n = math.Ceil(u / rho)
 	need := float64(l.n) * rho // u must exceed this for one more
