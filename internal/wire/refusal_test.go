@@ -48,6 +48,7 @@ func TestClassify(t *testing.T) {
 		{"402 linked spend", 402, nil, env("billing_error", "x", "linked_organization_spend_limit_reached"), Spend},
 		{"403", 403, nil, env("permission_error", "Your API key does not have permission to use the specified resource.", ""), Permission},
 		{"403 model", 403, nil, env("permission_error", "Your workspace may not use the model claude-x.", ""), NoModel},
+		{"403 model named", 403, nil, env("permission_error", "Your organization does not have access to claude-mythos-5.", ""), NoModel},
 		{"403 profile", 403, nil, env("permission_error", "model", "user_profile_not_billable"), Permission},
 		{"404 model", 404, nil, env("not_found_error", "model: claude-sonnet-4-5", ""), NoModel},
 		{"404 path", 404, nil, env("not_found_error", "Not Found", ""), Invalid},

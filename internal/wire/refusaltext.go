@@ -47,7 +47,7 @@ func isSpendText(text string) bool {
 // namesModel says that a text is about a model: "model: claude-x", "the model
 // `claude-x` does not exist".
 func namesModel(text string) bool {
-	return strings.Contains(text, "model:") || strings.Contains(text, " model")
+	return strings.Contains(text, "model:") || strings.Contains(text, " model") || strings.Contains(text, "claude-")
 }
 
 // rateLimit tells the kinds of a 429 apart (facts/control.md 0 and B.6).
