@@ -39,7 +39,9 @@ func (m Model) Cost(u Usage) Nanos {
 // dearest class it may fall into, and maxTokens of output. in must itself be
 // an upper bound; what exceeds the context window would be refused, so the
 // window bounds it too. write5m and write1h say that the body asks for caches
-// of these lives; us, fast and batch as in [Usage].
+// of these lives; us, fast and batch as in [Usage]. A workspace may have "us"
+// as its default, so us is certain to be false only for a body that says
+// "global".
 func (m Model) Worst(in, maxTokens int64, write5m, write1h, us, fast, batch bool) Nanos {
 	if m.Context > 0 {
 		in = min(in, m.Context)

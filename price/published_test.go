@@ -57,7 +57,7 @@ func million(m price.Model, u price.Usage) price.Nanos {
 	return m.Cost(u) * price.Nanos(parts)
 }
 
-func TestPublishedFigures(t *testing.T) {
+func TestPeerFault24PublishedFigures(t *testing.T) {
 	const mega = 1_000_000
 	for _, f := range figures {
 		m, ok := price.Published().Lookup(f.name)

@@ -88,8 +88,8 @@ func FuzzBody(f *testing.F) {
 		if Valid(b) != nil {
 			return
 		}
-		if err == nil && facts.text.units > unit*facts.text.bytes {
-			t.Fatalf("estimate over the bound: %+v", facts.text)
+		if err == nil && facts.In(1.3) > facts.InUpper() {
+			t.Fatalf("estimate %d over the bound %d: %+v", facts.In(1.3), facts.InUpper(), facts)
 		}
 		canon := Canonical(nil, b)
 		if want := slowCanonical(b); !bytes.Equal(canon, want) {

@@ -202,3 +202,10 @@ func TestImagesCountByMaximum(t *testing.T) {
 		t.Errorf("an image counts at most %d tokens, its maximum is %d", small.InUpper(), imageMax)
 	}
 }
+
+// Facts cost one allocation, the model's name, however long the body is.
+func TestParseAllocates(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() { _, _ = Parse(benchBody) }); n > 1 {
+		t.Errorf("%.0f allocations a body, want at most 1", n)
+	}
+}
