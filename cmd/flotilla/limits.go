@@ -222,16 +222,15 @@ func (r *limitsReport) probe(cmd *cobra.Command, s *Settings, table *price.Table
 		}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "probing: one call of one token to each of %d org × pool, $%s at most\n", len(r.Rows)-len(byOrg), worst.Exact())
+	// All at once: each pool has limits of its own.
 	var wg sync.WaitGroup
 	for i := range s.Orgs {
 		o := &s.Orgs[i]
-		wg.Go(func() {
-			a := s.apiFor(o)
-			defer a.close()
-			for _, row := range byOrg[o.Name] {
-				row.probe(cmd.Context(), a, o.Key, models[row.Pool])
-			}
-		})
+		a := s.apiFor(o)
+		defer a.close()
+		for _, row := range byOrg[o.Name] {
+			wg.Go(func() { row.probe(cmd.Context(), a, o.Key, models[row.Pool]) })
+		}
 	}
 	wg.Wait()
 	return cmd.Context().Err()

@@ -39,6 +39,7 @@ at any moment.`,
 		&cobra.Group{ID: commandsOther, Title: "Other:"},
 	)
 	addCommands(root, commandsKnow, newLimitsCmd(), newDoctorCmd())
+	addCommands(root, commandsTry, newEmulateCmd())
 	addCommands(root, commandsOther, newVersionCmd(), newCompletionCmd())
 	root.SetHelpCommandGroupID(commandsOther)
 	return root
