@@ -87,12 +87,12 @@ func (b *bucket) advance(dt, fade, drain float64, paced, endgame bool) {
 	if paced {
 		u0 = b.pace(endgame)
 	}
-	taken := drain * dt
+	lvl := b.lvl + (b.r-drain)*dt
 	if b.colNow > 0 {
-		taken += b.colNow * colFade * (1 - fade)
+		lvl = others(lvl, b.colNow*colFade*(1-fade))
 		b.colNow *= fade
 	}
-	b.lvl = min(b.cap, b.lvl+b.r*dt-taken)
+	b.lvl = min(b.cap, lvl)
 	b.cum += drain * dt
 	if paced {
 		u1 := b.pace(endgame)
@@ -133,8 +133,12 @@ func (b *bucket) read(a *attempt, now time.Duration, d Dim, limit, rem float64, 
 	age := secs(now - a.sent)
 	b.colNow = b.col * math.Exp(-age/colFade)
 	used := (b.col - b.colNow) * colFade
-	b.lvl = min(b.cap, rem+b.r*age-used) - (b.cum - cum)
+	b.lvl = min(b.cap, others(rem+b.r*age, used)) - (b.cum - cum)
 }
+
+// others takes what colleagues probably used from a level. They are refused at
+// zero like us, so it is never their doing that a level is below.
+func others(lvl, used float64) float64 { return min(lvl, max(0, lvl-used)) }
 
 // capacity tells a small bucket (little left, full at once) from a used one
 // (little left, full much later).

@@ -59,6 +59,8 @@ func (a *aimd) grow(now, round time.Duration, capacity float64) bool {
 	return true
 }
 
+const littleSlack = 1.25
+
 // little is the number of attempts that the refill of the scarcest dimension
 // can keep busy, and a quarter more (B.3).
 func (l *lane) little() float64 {
@@ -72,7 +74,7 @@ func (l *lane) little() float64 {
 			x = min(x, b.r/w)
 		}
 	}
-	return math.Ceil(1.25 * x * lr)
+	return math.Ceil(littleSlack * x * lr)
 }
 
 // outWindow is the number of open streams that the output level can carry
@@ -95,12 +97,26 @@ func (l *lane) outWindow() (n, opens float64) {
 	return n, b.riseIn(max(0, need*tau-h), need)
 }
 
+// aimdWindow is the learned window, but not less than carries the share of
+// the refill that we are due in any case (sigma, B.4): a greedy neighbour's
+// refusals would else take that, too.
+func (c *Core) aimdWindow(l *lane) float64 {
+	w := l.aimd.w
+	if l.aimd.why != RateLimited || math.IsInf(w, 1) {
+		return w
+	}
+	if due := c.cfg.sigma * l.little() / littleSlack; !math.IsInf(due, 1) {
+		w = max(w, math.Floor(due))
+	}
+	return w
+}
+
 // window is how many attempts the lane may have in flight, which limit says
 // so, and when that limit may open further by time alone.
 func (c *Core) window(l *lane) (n float64, why Limit, opens time.Duration) {
 	n, why, opens = float64(l.group.cap-l.group.n+l.n), LimitCap, Never
-	if l.aimd.w < n {
-		n, why = l.aimd.w, LimitAIMD
+	if w := c.aimdWindow(l); w < n {
+		n, why = w, LimitAIMD
 		if l.aimd.why == Concurrency {
 			why = LimitConcurrency
 		}
