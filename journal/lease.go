@@ -103,13 +103,9 @@ func parts(all []holder, limit int) []int {
 	part := make([]int, len(all))
 	for n, i := range order {
 		// From the smallest want up, so that what one leaves is in the rest.
-		part[i] = min(all[i].want, limit/(len(order)-n))
+		left := len(order) - n
+		part[i] = min(all[i].want, (limit+left-1)/left)
 		limit -= part[i]
-	}
-	for i := range part {
-		more := min(limit, all[i].want-part[i], 1)
-		part[i] += more
-		limit -= more
 	}
 	return part
 }

@@ -12,11 +12,8 @@ var errForeign = errors.New("another program's database")
 // crash leaves the version that was there.
 func migrate(l *link, path string) error {
 	found, err := l.number("PRAGMA user_version")
-	if err != nil {
+	if err != nil || int(found) == len(migrations) {
 		return err
-	}
-	if int(found) == len(migrations) {
-		return checkOwner(l, path)
 	}
 	return l.transact(func() error { return migrateLocked(l, path) })
 }
@@ -25,9 +22,6 @@ func migrateLocked(l *link, path string) error {
 	// Asked again: another process may have been first.
 	found, err := l.number("PRAGMA user_version")
 	if err != nil {
-		return err
-	}
-	if err := checkOwner(l, path); err != nil {
 		return err
 	}
 	if int(found) > len(migrations) {

@@ -122,7 +122,7 @@ func (j *Journal) connect() error {
 		return err
 	}
 	j.r = j.w
-	if err := migrate(j.w, j.path); err != nil {
+	if err := j.adopt(); err != nil {
 		_ = j.w.close()
 		return err
 	}
@@ -136,6 +136,19 @@ func (j *Journal) connect() error {
 	return nil
 }
 
+// adopt makes the file a journal of this version, if it is one or is empty.
+func (j *Journal) adopt() error {
+	if err := checkOwner(j.w, j.path); err != nil {
+		return err
+	}
+	// Readers do not stop the writer, and a commit is one append and one sync.
+	// It is written into the file, so not before the file is known to be ours.
+	if _, err := j.w.conn.ExecContext(always, "PRAGMA journal_mode = WAL"); err != nil {
+		return err
+	}
+	return migrate(j.w, j.path)
+}
+
 func (j *Journal) writerPragmas() []string {
 	mode := "locking_mode(NORMAL)"
 	if j.opt.Exclusive {
@@ -147,8 +160,6 @@ func (j *Journal) writerPragmas() []string {
 		// First, so that the pragmas that follow wait for other writers too.
 		fmt.Sprintf("busy_timeout(%d)", j.opt.BusyWait.Milliseconds()),
 		mode,
-		// Readers do not stop the writer, and a commit is one append and one sync.
-		"journal_mode(WAL)",
 		// Sync at every commit: an intent must be on disk before its call is
 		// sent, and NORMAL syncs at checkpoints only.
 		"synchronous(FULL)",

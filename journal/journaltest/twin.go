@@ -63,7 +63,7 @@ func twin(t *testing.T, b Book) {
 		s := &slow{runs: [][]flotilla.Record{nil}}
 		var open []flotilla.Record
 		attempt := int64(0)
-		for range rapid.IntRange(1, 30).Draw(rt, "groups") {
+		for range rapid.IntRange(1, 12).Draw(rt, "groups") {
 			var group []flotilla.Record
 			for range rapid.IntRange(1, 5).Draw(rt, "records") {
 				if len(open) == 0 || rapid.Bool().Draw(rt, "send") {
