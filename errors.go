@@ -42,11 +42,26 @@ func (*CanceledError) Error() string { return "canceled" }
 // BudgetExceededError says that a cap ended the run: nothing follows it.
 type BudgetExceededError struct {
 	Cap   Money
-	Spent Money // spent and reserved
-	Needs Money // worst case of the next call
+	Spent Money         // spent and reserved
+	Needs Money         // worst case of the next call
 	Per   time.Duration // 24 h for a cap per day; 0 for a cap on the job
 }
 
 func (e *BudgetExceededError) Error() string {
 	return fmt.Sprintf("the cap of %s is reached: %s spent or reserved, the next call may cost %s", e.Cap, e.Spent, e.Needs)
+}
+
+// RequestError is a request that was not sent because its body is wrong or its
+// model unknown.
+type RequestError struct{ Err error }
+
+func (e *RequestError) Error() string { return e.Err.Error() }
+func (e *RequestError) Unwrap() error { return e.Err }
+
+// UnknownModelError is a model that no price is known for: neither its pool nor
+// what it may cost can be told.
+type UnknownModelError struct{ Model string }
+
+func (e *UnknownModelError) Error() string {
+	return fmt.Sprintf("no price is known for the model %q", e.Model)
 }

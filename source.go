@@ -20,21 +20,25 @@ type Source interface {
 
 // Row is what the scheduler needs to know of a request: Fleet.Weigh fills it.
 type Row struct {
-	Index    int // position in the source, from 0
-	Facts    Facts
-	Nth      int  // how-many-th equal body, from 0
-	Failed   int  // failures of its own in earlier runs
-	InDoubt  bool // an earlier run may have had it answered: sent last
+	Index   int // position in the source, from 0
+	Facts   Facts
+	Nth     int  // how-many-th equal body, from 0
+	Failed  int  // failures of its own in earlier runs
+	InDoubt bool // an earlier run may have had it answered: sent last
 }
 
 // Facts is what a body says of itself, as far as scheduling and money need it.
 type Facts struct {
 	Model     string // as the body spells it
 	Pool      string
+	Family    string
 	MaxTokens int
-	In        int   // estimated input tokens
-	Out       int   // expected output tokens; 0: learn
-	Worst     Money // upper bound by the sync tier
-	Hash      [16]byte
-	Stream    bool // the body asks for a stream
+	In        int      // estimated input tokens
+	Out       int      // expected output tokens; 0: learn
+	Worst     Money    // upper bound by the sync tier
+	Hash      [16]byte // cache key: provider, version, betas and canonical body
+	Body      [16]byte // hash of the canonical body alone
+	Shape     uint64   // equal for bodies that the API checks alike
+	Stream    bool     // the body asks for a stream
+	Metered   string   // the first tool billed per use; empty: none
 }

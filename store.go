@@ -33,21 +33,21 @@ type Record struct {
 	Tier    string
 	Model   string
 	Worst   Money // intents: reserved
-	Charged Money // attempts and outcomes: what this one attempt (AttemptRecord) or all attempts of the call in this process (OutcomeRecord) cost, in doubt ones at worst case
-	InDoubt bool  // attempts: outcome unknown, Charged stands at worst case
-	Proven  bool  // attempts: proven that nothing was billed, Charged is 0
+	Charged Money // attempts and outcomes: what this one attempt cost, at worst case while in doubt
+	InDoubt bool  // attempts and outcomes: whether this attempt was billed is unknown
 
 	// Tokens to count against a rolling daily cap (input, cache writes, output).
 	Tokens int64
 
 	// Outcomes.
-	Type     string // succeeded, errored, canceled
-	Hash     [16]byte
-	Nth      int    // how-many-th equal body it is, from 0; part of the cache key
-	Answer   []byte // the Message, or the error envelope, on one line
-	Attempts int
-	Latency  time.Duration
-	Status   int // HTTP status of an error
+	Type       string // succeeded, errored, canceled
+	Cost       Money  // of all attempts of the call in this process
+	Hash       [16]byte
+	Nth        int    // how-many-th equal body it is, from 0; part of the cache key
+	Answer     []byte // the Message, or the error envelope, on one line
+	Attempts   int
+	Latency    time.Duration
+	Status     int // HTTP status of an error
 	StopReason string
-	Emulated string // provenance mark; empty: the real provider
+	Emulated   string // provenance mark; empty: the real provider
 }

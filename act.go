@@ -1,0 +1,201 @@
+package flotilla
+
+import (
+	"context"
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/sched"
+)
+
+// intend keeps the intent of the Send that follows.
+func (f *Fleet) intend(now time.Duration, p *sched.Persist) {
+	c := f.calls[p.Call]
+	l := &f.lanes[p.Lane]
+	f.intent = Record{
+		Kind: IntentRecord, Job: c.stream.opt.Job, Row: c.row.Index, Attempt: int64(p.Attempt),
+		At: f.clock.wall(now), Org: l.org.Name, Pool: l.pool.name, Tier: "sync", Model: c.row.Facts.Model,
+		Worst: Money(p.Worst), Hash: c.row.Facts.Hash, Nth: c.row.Nth,
+	}
+}
+
+// send queues an exchange behind its intent.
+func (f *Fleet) send(now time.Duration, s *sched.Send) {
+	c := f.calls[s.Call]
+	a := &attempt{id: s.Attempt, call: c, lane: s.Lane, worst: f.intent.Worst, hedge: s.Hedge, sentAt: now}
+	f.attempts[a.id] = a
+	c.hedged = c.hedged || s.Hedge
+	a.ctx, a.cancel = context.WithTimeout(f.ctx, f.clock.real(flightDeadline))
+	a.stream = f.wantsStream(c.row.Facts)
+	if !c.stream.started {
+		c.stream.started = true
+		if c.stream.opt.OnStart != nil {
+			c.stream.opt.OnStart()
+		}
+	}
+	c.stream.tally.sent(s)
+	f.commits.put(entry{record: f.intent, send: a})
+}
+
+// ended takes in an attempt that is over: the core decides, the store learns.
+func (f *Fleet) ended(now time.Duration, a *attempt) {
+	if a.answer.source != nil {
+		f.halt(now, a.call.stream, Stopped, a.answer.source)
+	}
+	a.endedAt = now
+	a.cancel()
+	if a.answer.answered() || a.call.last == nil {
+		a.call.last = a
+	}
+	if a.answer.succeeded() {
+		f.lanes[a.lane].pool.latency.add(now - a.sentAt)
+	}
+	a.call.stream.tally.ended(a, f.calls[a.call.id] == nil)
+	f.settledBy = -1
+	f.step(now, a.answer.event())
+	delete(f.attempts, a.id)
+	if f.settledBy != a.id {
+		f.commits.put(entry{record: f.attemptRecord(a)})
+	}
+}
+
+func (f *Fleet) attemptRecord(a *attempt) Record {
+	c, l := a.call, &f.lanes[a.lane]
+	return Record{
+		Kind: AttemptRecord, Job: c.stream.opt.Job, Row: c.row.Index, Attempt: int64(a.id),
+		At: f.clock.wall(a.endedAt), Org: l.org.Name, Pool: l.pool.name, Tier: "sync", Model: c.row.Facts.Model,
+		Worst: a.worst, Charged: a.charged(), InDoubt: a.answer.inDoubt(), Tokens: a.answer.tokens(),
+		Status: a.answer.status, Hash: c.row.Facts.Hash, Nth: c.row.Nth,
+	}
+}
+
+// settle turns the core's verdict into a result, on its way to the store and
+// then to the source.
+func (f *Fleet) settle(now time.Duration, s *sched.Settle) {
+	f.settledBy = s.Attempt
+	c := f.calls[s.Call]
+	if c == nil {
+		return
+	}
+	delete(f.calls, s.Call)
+	c.stream.open--
+	a := f.attempts[s.Attempt]
+	if a == nil {
+		a = c.last
+	}
+	out := &settlement{stream: c.stream, result: f.resultOf(now, c, a, s)}
+	out.size = len(out.result.Message) + 256
+	c.stream.undelivered += out.size
+	c.stream.owed++
+	c.stream.tally.settled(&out.result, s, a)
+	f.commits.put(entry{record: f.outcomeRecord(c, a, s, &out.result), deliver: out})
+}
+
+func (f *Fleet) resultOf(now time.Duration, c *call, a *attempt, s *sched.Settle) Result {
+	r := Result{
+		Row: c.row.Index, Tier: "sync", Model: c.row.Facts.Model, Attempts: s.Attempts,
+		Cost: Money(s.Cost), BodyHash: c.row.Facts.Body, InDoubt: s.InDoubt, Hedged: c.hedged, At: f.clock.wall(now),
+	}
+	if a != nil {
+		r.Org, r.Latency, r.Emulated = f.lanes[a.lane].org.Name, a.endedAt-a.sentAt, a.answer.emulated
+	}
+	switch s.Outcome {
+	case sched.Succeeded:
+		r.Message, r.Usage, r.StopReason = a.answer.message, a.answer.usage, a.answer.stopReason
+	case sched.Canceled:
+		r.Err = &CanceledError{}
+	case sched.OverBudget:
+		r.Err = f.capError(c.stream, 0, c.row.Facts.Worst)
+	default:
+		r.Err = errorOf(a, s)
+	}
+	return r
+}
+
+// errorOf is the error of the attempt whose word is final.
+func errorOf(a *attempt, s *sched.Settle) error {
+	switch {
+	case a == nil:
+		return &TransportError{Err: errUnroutable}
+	case a.answer.api != nil:
+		a.answer.api.Attempts = s.Attempts
+		return a.answer.api
+	}
+	return &TransportError{Err: a.answer.err, InDoubt: s.InDoubt > 0, Attempts: s.Attempts}
+}
+
+func (f *Fleet) outcomeRecord(c *call, a *attempt, s *sched.Settle, r *Result) Record {
+	rec := Record{
+		Kind: OutcomeRecord, Job: c.stream.opt.Job, Row: c.row.Index, Attempt: int64(s.Attempt), At: r.At,
+		Org: r.Org, Tier: r.Tier, Pool: c.row.Facts.Pool, Model: r.Model, Type: outcomeType(s.Outcome),
+		Cost: r.Cost, Hash: c.row.Facts.Hash, Nth: c.row.Nth, Attempts: r.Attempts, Latency: r.Latency,
+		StopReason: r.StopReason, Emulated: r.Emulated, Answer: r.Message,
+	}
+	if at := f.attempts[s.Attempt]; at != nil {
+		rec.Charged, rec.InDoubt, rec.Tokens, rec.Worst = at.charged(), at.answer.inDoubt(), at.answer.tokens(), at.worst
+		rec.Status = at.answer.status
+	}
+	if r.Err != nil {
+		rec.Answer = Envelope(r.Err)
+	}
+	return rec
+}
+
+func outcomeType(o sched.Outcome) string {
+	switch o {
+	case sched.Succeeded:
+		return "succeeded"
+	case sched.Canceled:
+		return "canceled"
+	}
+	return "errored"
+}
+
+// deliver gives a durable result to its source.
+func (f *Fleet) deliver(s *settlement) {
+	err := s.stream.src.Settled(s.stream.ctx, s.result)
+	f.inbox.put(message{run: func(now time.Duration) {
+		s.stream.owed--
+		s.stream.undelivered -= s.size
+		if err != nil {
+			f.halt(now, s.stream, Stopped, err)
+		}
+	}})
+}
+
+// want asks a purse for more money, beside the loop.
+func (f *Fleet) want(w *sched.Want) {
+	for _, s := range f.streams {
+		if s.purse != w.Ledger || s.opt.Purse == nil || s.purseTry || s.ended() {
+			continue
+		}
+		s.purseTry = true
+		need := Money(w.Nanos)
+		go func() {
+			total, err := s.opt.Purse.Grant(need)
+			f.inbox.put(message{run: func(now time.Duration) { f.granted(now, s, total, err) }})
+		}()
+	}
+}
+
+func (f *Fleet) granted(now time.Duration, s *stream, total Money, err error) {
+	s.purseTry = false
+	if err != nil {
+		f.halt(now, s, Stopped, err)
+		return
+	}
+	s.purseDry = total <= s.purseHas
+	if s.purseDry {
+		return
+	}
+	s.purseHas = total
+	f.step(now, &sched.SetLedger{Ledger: s.purse, Limit: int64(total)})
+}
+
+// abortAll cancels what a stream has in flight.
+func (f *Fleet) abortAll(s *stream) {
+	for _, a := range f.attempts {
+		if a.call.stream == s {
+			a.cancel()
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package flotilla
+
+import (
+	"sort"
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/route"
+	"github.com/flotilla-llm/flotilla/internal/sched"
+)
+
+// bounds sets the shortest times in which the work that was done could have
+// been done, pool by pool: pools share no limit, so the longest stands.
+func (f *Fleet) bounds(t *tally, views []sched.LaneView) {
+	for _, p := range f.pools {
+		problem := route.Problem{Soft: f.cfg.SoftFloor, Ramp: route.Ramp(f.cfg.Ramp)}
+		for _, id := range p.lanes {
+			v := &views[id]
+			if v.Closed && v.Succeeded == 0 {
+				continue // it never served anybody
+			}
+			problem.Lanes = append(problem.Lanes, boundLane(v))
+			if l := t.lanes[id]; l != nil {
+				l.work.addTo(&problem.Work)
+			}
+		}
+		if problem.Work.Requests == 0 {
+			continue
+		}
+		physical, polite := route.SyncBound(problem)
+		t.report.Bound = max(t.report.Bound, physical.Time)
+		t.report.PoliteBound = max(t.report.PoliteBound, polite.Time)
+	}
+}
+
+func boundLane(v *sched.LaneView) route.Lane {
+	l := route.Lane{Cap: v.Cap}
+	for d, to := range [...]route.Dim{sched.Requests: route.Requests, sched.Input: route.Input, sched.Output: route.Output} {
+		l.PerMinute[to] = v.Refill[d] * 60
+		l.Capacity[to] = v.Capacity[d]
+		l.Others[to] = v.Others[d]
+	}
+	return l
+}
+
+func (w *work) addTo(to *route.Work) {
+	to.Requests += w.requests
+	to.Input += w.input
+	to.Output += w.output
+	to.Latency += w.latency
+	to.Longest = max(to.Longest, w.most)
+	if to.Shortest == 0 || w.least > 0 && w.least < to.Shortest {
+		to.Shortest = w.least
+	}
+}
+
+// bindings turns the clocks of all lanes since the start into shares of the
+// time in which calls waited or were worked on.
+func bindings(views, before []sched.LaneView) []Binding {
+	var out []Binding
+	var total time.Duration
+	for i := range views {
+		for l := range sched.NumLimits {
+			d := views[i].Clocks[l]
+			if i < len(before) {
+				d -= before[i].Clocks[l]
+			}
+			if d <= 0 || l == sched.LimitNone {
+				continue
+			}
+			total += d
+			out = append(out, Binding{Limit: limitName(l), Org: views[i].Org, Pool: views[i].Pool, Tier: "sync", Share: float64(d)})
+		}
+	}
+	for i := range out {
+		out[i].Share /= float64(total)
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Share > out[j].Share })
+	return out
+}
+
+// limitNames are the names of interface.md, "--summary".
+var limitNames = [sched.NumLimits]string{
+	sched.LimitWork: "work", sched.LimitLatency: "latency", sched.LimitRPM: "rpm", sched.LimitITPM: "itpm", sched.LimitOTPM: "otpm",
+	sched.LimitTPM: "tpm", sched.LimitTPD: "tpd", sched.LimitCap: "cap", sched.LimitLittle: "little", sched.LimitRamp: "ramp",
+	sched.LimitAIMD: "aimd", sched.LimitOverload: "overload", sched.LimitRetryAfter: "retry_after", sched.LimitRetryBudget: "retry_budget",
+	sched.LimitAcceleration: "acceleration", sched.LimitConcurrency: "concurrency", sched.LimitHidden: "hidden",
+	sched.LimitHardFloor: "hard_floor", sched.LimitSoftFloor: "soft_floor", sched.LimitBudget: "budget",
+	sched.LimitBatchQueue: "batch_queue", sched.LimitBatchRPM: "batch_rpm",
+}
+
+func limitName(l sched.Limit) string { return limitNames[l] }

@@ -1,0 +1,178 @@
+package flotilla
+
+import (
+	"sync"
+	"time"
+)
+
+// maxCommit is how many records one commit takes at most: 1000 rows cost the
+// journal about 15 ms at the worst (facts/dependencies.md), which bounds how
+// long an intent waits for its turn.
+const maxCommit = 1000
+
+// entry is one record on its way into the store and what follows once it is durable.
+type entry struct {
+	record  Record
+	send    *attempt    // an intent: the exchange may begin
+	deliver *settlement // an outcome: the result may be shown
+}
+
+// settlement is a result on its way to the source.
+type settlement struct {
+	stream *stream
+	result Result
+	size   int
+}
+
+// committer writes records in groups: as soon as the writer is idle it takes
+// what has gathered. There is no timer, so a lone intent waits for nothing.
+type committer struct {
+	store   Store
+	send    func(*attempt)
+	deliver func(*settlement)
+	failed  func(error)
+
+	mu      sync.Mutex
+	some    sync.Cond
+	queue   []entry
+	closed  bool
+	err     error
+	records []Record
+	done    chan struct{}
+}
+
+func newCommitter(store Store, send func(*attempt), deliver func(*settlement), failed func(error)) *committer {
+	c := &committer{store: store, send: send, deliver: deliver, failed: failed, done: make(chan struct{})}
+	c.some.L = &c.mu
+	go c.run()
+	return c
+}
+
+// put queues an entry; after a failure of the store it drops intents, so that
+// nothing is sent that is not journaled.
+func (c *committer) put(e entry) {
+	c.mu.Lock()
+	c.queue = append(c.queue, e)
+	c.mu.Unlock()
+	c.some.Signal()
+}
+
+// close writes what is queued and ends the committer.
+func (c *committer) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.some.Signal()
+	<-c.done
+}
+
+func (c *committer) run() {
+	defer close(c.done)
+	var group []entry
+	for {
+		group = c.next(group[:0])
+		if len(group) == 0 {
+			return
+		}
+		c.write(group)
+		clear(group)
+	}
+}
+
+// next waits for entries and takes up to maxCommit of them.
+func (c *committer) next(group []entry) []entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.queue) == 0 && !c.closed {
+		c.some.Wait()
+	}
+	n := min(len(c.queue), maxCommit)
+	group = append(group, c.queue[:n]...)
+	rest := copy(c.queue, c.queue[n:])
+	clear(c.queue[rest:])
+	c.queue = c.queue[:rest]
+	return group
+}
+
+func (c *committer) write(group []entry) {
+	if c.err == nil && c.store != nil {
+		c.records = c.records[:0]
+		for i := range group {
+			c.records = append(c.records, group[i].record)
+		}
+		if c.err = c.store.Append(c.records); c.err != nil {
+			c.failed(c.err)
+		}
+		clear(c.records)
+	}
+	for i := range group {
+		switch e := &group[i]; {
+		case e.send != nil && c.err != nil:
+			e.send.dropped = c.err
+			c.send(e.send)
+		case e.send != nil:
+			c.send(e.send)
+		case e.deliver != nil && c.err == nil:
+			c.deliver(e.deliver)
+		}
+	}
+}
+
+// deliverer hands results to their sources, in the order in which they became
+// durable, from one goroutine, so that a slow output does not hold up commits.
+type deliverer struct {
+	mu     sync.Mutex
+	some   sync.Cond
+	queue  []*settlement
+	closed bool
+	done   chan struct{}
+	give   func(*settlement)
+}
+
+func newDeliverer(give func(*settlement)) *deliverer {
+	d := &deliverer{give: give, done: make(chan struct{})}
+	d.some.L = &d.mu
+	go d.run()
+	return d
+}
+
+func (d *deliverer) put(s *settlement) {
+	d.mu.Lock()
+	d.queue = append(d.queue, s)
+	d.mu.Unlock()
+	d.some.Signal()
+}
+
+func (d *deliverer) close() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.some.Signal()
+	<-d.done
+}
+
+func (d *deliverer) run() {
+	defer close(d.done)
+	for {
+		d.mu.Lock()
+		for len(d.queue) == 0 && !d.closed {
+			d.some.Wait()
+		}
+		batch := d.queue
+		d.queue = nil
+		d.mu.Unlock()
+		if len(batch) == 0 {
+			return
+		}
+		for _, s := range batch {
+			d.give(s)
+		}
+	}
+}
+
+// flightDeadline bounds one exchange: the longest the official SDKs wait for
+// an answer that is not streamed (facts/claude-api.md 2.5), on the scaled clock.
+const flightDeadline = 10 * time.Minute
+
+// streamIdle bounds the silence of a stream; pings keep it open.
+const streamIdle = 2 * time.Minute

@@ -1,0 +1,200 @@
+package flotilla
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/sched"
+	"github.com/flotilla-llm/flotilla/internal/wire"
+)
+
+// OrgInfo is what the free read GET /v1/models said of an org.
+type OrgInfo struct {
+	Name     string
+	ID       string        // anthropic-organization-id
+	Emulated string        // "scenario/seed" of an emulator; empty: the provider
+	Skew     time.Duration // the server's clock minus ours, to the second
+	SameAs   string        // the first org of the same id: this key adds nothing
+	Err      error         // why the org cannot be used; *APIError or *TransportError
+}
+
+// Usable reports whether calls can be sent with this org's key.
+func (i OrgInfo) Usable() bool { return i.Err == nil && i.SameAs == "" }
+
+// ErrNoOrg says that no org can be used; OrgInfo.Err says why of each.
+var ErrNoOrg = errors.New("no usable key")
+
+// A SpeedError says that the emulator's clock runs at another speed than ours.
+type SpeedError struct{ Server, Client float64 }
+
+func (e *SpeedError) Error() string {
+	return fmt.Sprintf("the emulator runs at speed %g, this client at %g", e.Server, e.Client)
+}
+
+// ErrOurselves says that the base URL leads back to a flotilla gateway.
+var ErrOurselves = errors.New("the base URL is a flotilla gateway: calls would go round in circles")
+
+// Connect learns the id of every org by a free read, once; Dispatch and Carry
+// do it by themselves. Orgs that cannot be used are left out of everything that
+// follows; the error is ErrNoOrg, a *SpeedError or ErrOurselves.
+func (f *Fleet) Connect(ctx context.Context) ([]OrgInfo, error) {
+	f.connectOnce.Do(func() { f.connectErr = f.connect(ctx) })
+	return f.infos, f.connectErr
+}
+
+func (f *Fleet) connect(ctx context.Context) error {
+	replies := make([]hello, len(f.cfg.Orgs))
+	var wg sync.WaitGroup
+	for i := range f.cfg.Orgs {
+		o, err := f.newOrg(f.cfg.Orgs[i])
+		if err != nil {
+			return err
+		}
+		replies[i].org = o
+		wg.Go(func() { f.greet(ctx, &replies[i]) })
+	}
+	wg.Wait()
+	byID := map[string]string{}
+	for i := range replies {
+		r := &replies[i]
+		if r.ourselves {
+			return ErrOurselves
+		}
+		if r.info.Err == nil && r.speed != f.clock.speed {
+			return &SpeedError{Server: r.speed, Client: f.clock.speed}
+		}
+		if first, seen := byID[r.info.ID]; r.info.Err == nil && r.info.ID != "" && seen {
+			r.info.SameAs = first
+		} else if r.info.Err == nil {
+			byID[r.info.ID] = r.info.Name
+		}
+		f.infos = append(f.infos, r.info)
+		if r.info.Usable() {
+			f.orgs = append(f.orgs, r.org)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(f.orgs) == 0 {
+		return ErrNoOrg
+	}
+	f.setTime(replies)
+	f.launch()
+	return nil
+}
+
+// setTime puts the time line where an emulator's clock stands. The provider's
+// skew needs no mending: every reading of it is a difference of two of its own
+// times.
+func (f *Fleet) setTime(replies []hello) {
+	for i := range replies {
+		if r := &replies[i]; r.info.Usable() && r.info.Emulated != "" && !r.date.IsZero() {
+			f.clock.setEpoch(r.date)
+			return
+		}
+	}
+}
+
+// hello is the answer to the first read of an org.
+type hello struct {
+	org       *orgState
+	info      OrgInfo
+	date      time.Time
+	speed     float64
+	ourselves bool
+}
+
+func (f *Fleet) newOrg(o Org) (*orgState, error) {
+	// JoinPath makes a relative path of an empty one: the base ends in a slash.
+	base, err := url.Parse(strings.TrimRight(cmpOr(o.BaseURL, f.cfg.BaseURL), "/") + "/")
+	if err != nil {
+		return nil, fmt.Errorf("org %s: base URL: %w", o.Name, err)
+	}
+	s := &orgState{Org: o, base: base, messages: base.JoinPath("v1/messages"), header: wire.Header(string(o.Key), f.cfg.Version, f.cfg.Betas)}
+	if f.cfg.Transport != nil {
+		s.transport = f.cfg.Transport(o)
+	} else {
+		s.transport = newTransport(base, maxConns, http.ProxyFromEnvironment)
+	}
+	return s, nil
+}
+
+// maxConns bounds an org's connections: above any window (the etiquette caps of
+// all families of an org together), below any sensible file limit.
+const maxConns = 1024
+
+// greet reads one page of models: no tokens, no money. A network that is not
+// there yet gets three tries.
+func (f *Fleet) greet(ctx context.Context, r *hello) {
+	r.info.Name = r.org.Name
+	r.speed = 1
+	for try := range 3 {
+		if try > 0 {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(f.clock.real(time.Duration(try) * time.Second)):
+			}
+		}
+		var te *TransportError
+		if r.info.Err = f.greetOnce(ctx, r); !errors.As(r.info.Err, &te) {
+			return
+		}
+	}
+}
+
+func (f *Fleet) greetOnce(ctx context.Context, r *hello) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	to := r.org.base.JoinPath("v1/models")
+	to.RawQuery = "limit=1"
+	req, trace := newSend(ctx, http.MethodGet, to, r.org.header, nil)
+	resp, err := r.org.transport.RoundTrip(req)
+	if err != nil {
+		_ = trace.failure(err)
+		return &TransportError{Err: fmt.Errorf("reading the models of %s: %s", r.org.Title(), f.redact(err.Error()))}
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return &TransportError{Err: fmt.Errorf("reading the models of %s: %s", r.org.Title(), f.redact(err.Error()))}
+	}
+	h := resp.Header
+	r.info.ID = h.Get("anthropic-organization-id")
+	r.info.Emulated = h.Get(emulatedHeader)
+	r.org.emulated, r.org.id = r.info.Emulated, r.info.ID
+	r.ourselves = h.Get("x-flotilla-org") != ""
+	if s, err := strconv.ParseFloat(h.Get(speedHeader), 64); err == nil && s > 0 {
+		r.speed = s
+	}
+	if d, err := http.ParseTime(h.Get("Date")); err == nil {
+		r.date = d
+		r.info.Skew = d.Sub(f.clock.wall(f.clock.now())).Round(time.Second)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	refusal := wire.Classify(resp.StatusCode, h, body)
+	switch classes[refusal.Class] {
+	case sched.Auth, sched.Permission, sched.Credit, sched.Hold, sched.Spend:
+		return f.apiError(&refusal, resp.StatusCode, body)
+	}
+	// Anything else says nothing about the key: an outage, a limit on this
+	// endpoint, a proxy that does not pass the path. The calls will tell.
+	return nil
+}
+
+// Headers by which an emulator makes itself known (interface.md, "Emulator").
+const (
+	emulatedHeader = "flotilla-emulated"
+	speedHeader    = "flotilla-speed"
+)

@@ -1,0 +1,183 @@
+package flotilla
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/sched"
+	"github.com/flotilla-llm/flotilla/internal/wire"
+	"github.com/flotilla-llm/flotilla/price"
+)
+
+// A Fleet makes calls over HTTP as fast as its lanes allow. Its methods may be
+// called from several goroutines; every Dispatch and Carry is a stream of its
+// own, and one core serves them all.
+type Fleet struct {
+	cfg    Config
+	prices *price.Table
+	keyer  *wire.Keyer
+	clock  *clock
+
+	connectOnce sync.Once
+	connectErr  error
+	orgs        []*orgState // those that may be used, after Connect
+	infos       []OrgInfo
+
+	// Owned by the loop goroutine once it runs.
+	core     *sched.Core
+	lanes    []laneState
+	pools    map[string]*poolState
+	groups   []*group
+	calls    map[sched.CallID]*call
+	attempts map[sched.AttemptID]*attempt
+	streams  []*stream
+	nextCall sched.CallID
+	models   map[string]int32
+	ledgers  sched.LedgerID // how many are open; the first is Config.Spend's, where there is one
+	fatal    error
+	trace    *tracer
+
+	// Scratch of the loop.
+	tick      *sched.Tick
+	offered   []sched.Call
+	intent    Record          // of the Persist before a Send
+	settledBy sched.AttemptID // the attempt whose end settled a call in this step; -1: none
+	nextLease time.Duration
+
+	ctx        context.Context // of every exchange
+	stop       context.CancelFunc
+	inbox      inbox
+	commits    *committer
+	deliveries *deliverer
+	running    atomic.Bool // the loop was started
+	quitting   bool
+	done       chan struct{}
+	flights    sync.WaitGroup // exchanges under way
+	closing    sync.Once
+}
+
+// New makes a Fleet. It sends nothing: the first Connect, Dispatch or Carry does.
+func New(cfg Config) (*Fleet, error) {
+	if len(cfg.Orgs) == 0 {
+		return nil, errors.New("no org: no API key was given")
+	}
+	cfg.BaseURL = cmpOr(cfg.BaseURL, DefaultBaseURL)
+	cfg.Version = cmpOr(cfg.Version, DefaultVersion)
+	cfg.Betas = slices.Clone(cfg.Betas)
+	if cfg.Prices == nil {
+		cfg.Prices = price.Published()
+	}
+	f := &Fleet{
+		cfg:      cfg,
+		prices:   cfg.Prices,
+		clock:    newClock(cfg.Speed, cfg.clock),
+		pools:    map[string]*poolState{},
+		calls:    map[sched.CallID]*call{},
+		attempts: map[sched.AttemptID]*attempt{},
+		models:   map[string]int32{},
+		done:     make(chan struct{}),
+	}
+	provider, err := Provider(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	f.keyer = wire.NewKeyer(provider, cfg.Version, cfg.Betas)
+	f.inbox.ready = make(chan struct{}, 1)
+	for i, o := range cfg.Orgs {
+		if o.Key == "" {
+			return nil, fmt.Errorf("org %s: the key is empty", o.Name)
+		}
+		if slices.ContainsFunc(cfg.Orgs[:i], func(p Org) bool { return p.Name == o.Name }) {
+			return nil, fmt.Errorf("two orgs are named %s", o.Name)
+		}
+	}
+	return f, nil
+}
+
+// Close ends the fleet: streams that still run are interrupted, what is in
+// flight may drain for as long as each stream's Options say, and what has
+// settled is durable when it returns. The error is the store's, if it failed.
+func (f *Fleet) Close() error {
+	f.connectOnce.Do(func() { f.connectErr = errClosed })
+	f.closing.Do(func() {
+		if !f.running.Load() {
+			close(f.done)
+			return
+		}
+		f.inbox.put(message{run: f.closeDown})
+	})
+	<-f.done
+	return f.fatal
+}
+
+// Weigh reads the facts out of a body. The error says what is wrong with the
+// body, or that its model is unknown (*UnknownModelError).
+func (f *Fleet) Weigh(body []byte) (Facts, error) {
+	w, err := wire.Parse(body)
+	if err != nil {
+		return Facts{}, err
+	}
+	m, ok := f.prices.Lookup(w.Model)
+	if !ok {
+		return Facts{}, &UnknownModelError{Model: w.Model}
+	}
+	return f.facts(&w, m, body), nil
+}
+
+// Provider names whose answers a base URL gives: scheme, host and port. It is
+// part of every cache key and job identity.
+func Provider(baseURL string) (string, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return "", fmt.Errorf("base URL: %w", err)
+	}
+	port := u.Port()
+	switch {
+	case u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return "", fmt.Errorf("base URL %q: it is no http or https address", u.Redacted())
+	case port == "" && u.Scheme == "https":
+		port = "443"
+	case port == "":
+		port = "80"
+	}
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port), nil
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// orgState is an org in use.
+type orgState struct {
+	Org
+	id        string
+	base      *url.URL
+	messages  *url.URL
+	header    http.Header
+	transport http.RoundTripper
+	emulated  string
+}
+
+// redact takes an org's key out of a text that came from elsewhere, so that no
+// error, log or trace can carry it.
+func (f *Fleet) redact(s string) string {
+	for _, o := range f.cfg.Orgs {
+		s = strings.ReplaceAll(s, string(o.Key), "[key]")
+	}
+	return s
+}
+
+// connectTimeout bounds the free read that opens an org.
+const connectTimeout = 30 * time.Second

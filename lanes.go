@@ -1,0 +1,196 @@
+package flotilla
+
+import (
+	"slices"
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/sched"
+)
+
+// group is the cap that all lanes of one family in one org share.
+type group struct {
+	key    string // org id and family
+	limit  int    // the etiquette cap
+	held   int    // our share of it; limit when it is all ours
+	asking bool   // a lease or release is under way
+}
+
+// pool opens the lanes of a pool when the first row needs it.
+func (f *Fleet) pool(now time.Duration, facts Facts) *poolState {
+	if p := f.pools[facts.Pool]; p != nil {
+		return p
+	}
+	m, _ := f.prices.Lookup(facts.Model)
+	p := &poolState{name: facts.Pool, family: m.Family(), id: f.core.Pool(facts.Pool)}
+	f.pools[p.name] = p
+	for _, o := range f.orgs {
+		p.lanes = append(p.lanes, f.addLane(now, o, p))
+	}
+	return p
+}
+
+func (f *Fleet) addLane(now time.Duration, o *orgState, p *poolState) sched.LaneID {
+	g := f.group(o, p.family)
+	cfg := sched.LaneConfig{
+		Org: o.Name, Pool: p.name, Tier: sched.Sync,
+		Group: int32(g), Cap: f.groups[g].held,
+		TokensPerDay: o.TokensPerDay,
+	}
+	if l, ok := o.PerMinute[p.name]; ok {
+		cfg.PerMinute = [sched.NumDims]float64{sched.Requests: l.Requests, sched.Input: l.Input, sched.Output: l.Output}
+		cfg.LimitSource = l.Source
+	}
+	f.recall(now, o, p, &cfg)
+	id := sched.LaneID(len(f.lanes))
+	f.lanes = append(f.lanes, laneState{org: o, pool: p, group: f.groups[g]})
+	f.step(now, &sched.AddLane{Lane: cfg})
+	return id
+}
+
+// recall adds what earlier runs learned of a lane; a memory that cannot be read
+// is worth no failure.
+func (f *Fleet) recall(now time.Duration, o *orgState, p *poolState, cfg *sched.LaneConfig) {
+	if f.cfg.Memory == nil {
+		return
+	}
+	uses, err := f.cfg.Memory.DayUse(o.Name, p.name, f.clock.wall(now).Add(-24*time.Hour))
+	if err == nil {
+		for _, u := range uses {
+			cfg.DayUse = append(cfg.DayUse, sched.DayUse{Start: f.clock.at(u.Start), Tokens: u.Tokens})
+		}
+	}
+	hints, err := f.cfg.Memory.Hints(o.Name, p.name)
+	if err != nil {
+		return
+	}
+	cfg.HintRamp, cfg.HintWindow = hints[hintRamp], hints[hintWindow]
+	if learned := hints[hintDaily]; learned > 0 && cfg.TokensPerDay == 0 {
+		cfg.TokensPerDay = int64(learned)
+	}
+}
+
+// Names of what is remembered of a lane.
+const (
+	hintRamp   = "ramp"
+	hintWindow = "window"
+	hintDaily  = "tokens_per_day"
+)
+
+// key names an org towards other processes: by its id where it has one, since
+// they may name it otherwise.
+func (o *orgState) key() string { return cmpOr(o.id, o.Name) }
+
+// group finds or makes the cap group of a family in an org.
+func (f *Fleet) group(o *orgState, family string) int {
+	key := o.key() + "/" + family
+	for i, g := range f.groups {
+		if g.key == key {
+			return i
+		}
+	}
+	limit := f.cfg.Conc[family]
+	if limit <= 0 {
+		limit = DefaultConc(family)
+	}
+	g := &group{key: key, limit: limit, held: limit}
+	if f.cfg.Slots != nil {
+		g.held = f.lease(g)
+	}
+	f.groups = append(f.groups, g)
+	return len(f.groups) - 1
+}
+
+// leaseTTL is how long a process that says nothing keeps its slots: well over
+// leaseEvery, and short enough that a dead one's are soon free.
+const leaseTTL = 15 * time.Second
+
+// lease asks for a new group's slots at once; a journal that cannot be asked
+// gives none, for a cap that is per key must hold whatever happens to us.
+func (f *Fleet) lease(g *group) int {
+	held, target, err := f.cfg.Slots.Lease(f.ctx, g.key, g.limit, g.limit, leaseTTL)
+	if err != nil {
+		f.fail(err)
+		return 0
+	}
+	return min(held, target)
+}
+
+// shareSlots keeps the leases of the cap groups fresh, beside the loop.
+func (f *Fleet) shareSlots(now time.Duration) {
+	if f.cfg.Slots == nil || now < f.nextLease {
+		return
+	}
+	f.nextLease = now + time.Duration(float64(leaseEvery)*f.clock.speed)
+	for i, g := range f.groups {
+		if g.asking {
+			continue
+		}
+		g.asking = true
+		want := 0
+		if f.backlog() {
+			want = g.limit
+		}
+		want = max(want, f.flyingIn(g))
+		go func() {
+			held, target, err := f.cfg.Slots.Lease(f.ctx, g.key, g.limit, want, leaseTTL)
+			f.inbox.put(message{run: func(now time.Duration) { f.leased(now, i, held, target, err) }})
+		}()
+	}
+}
+
+// leased takes in a share: the core keeps to it at once; what it is to give up
+// is given back as soon as no more is in flight.
+func (f *Fleet) leased(now time.Duration, i, held, target int, err error) {
+	g := f.groups[i]
+	if err != nil {
+		g.asking = false
+		if f.ctx.Err() == nil {
+			f.fail(err)
+		}
+		return
+	}
+	if share := min(held, target); share != g.held {
+		g.held = share
+		f.step(now, &sched.SetCap{Group: int32(i), Cap: share})
+	}
+	if target >= held || f.flyingIn(g) > target {
+		g.asking = false
+		return
+	}
+	go func() {
+		err := f.cfg.Slots.Release(f.ctx, g.key, target)
+		f.inbox.put(message{run: func(time.Duration) {
+			g.asking = false
+			if err != nil && f.ctx.Err() == nil {
+				f.fail(err)
+			}
+		}})
+	}()
+}
+
+// flyingIn counts what a group has in flight.
+func (f *Fleet) flyingIn(g *group) int {
+	n := 0
+	for l := range f.lanes {
+		if f.lanes[l].group == g {
+			n += f.core.Lane(sched.LaneID(l)).InFlight
+		}
+	}
+	return n
+}
+
+// backlog reports whether more slots could be used: there are calls not in
+// flight, or a source may give more at any moment.
+func (f *Fleet) backlog() bool {
+	return len(f.calls) > len(f.attempts) || slices.ContainsFunc(f.streams, func(s *stream) bool { return !s.ended() && !s.closed && !s.eof })
+}
+
+// model numbers models, for refusals that are the model's.
+func (f *Fleet) model(name string) int32 {
+	id, ok := f.models[name]
+	if !ok {
+		id = int32(len(f.models))
+		f.models[name] = id
+	}
+	return id
+}

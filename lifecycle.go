@@ -1,0 +1,106 @@
+package flotilla
+
+import (
+	"context"
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/sched"
+)
+
+// launch makes the core and starts the loop and what serves it.
+func (f *Fleet) launch() {
+	f.core = sched.New(f.coreConfig())
+	f.tick = &sched.Tick{}
+	f.ctx, f.stop = context.WithCancel(context.Background())
+	f.deliveries = newDeliverer(f.deliver)
+	f.commits = newCommitter(f.cfg.Store, f.launchAttempt, f.deliveries.put, f.storeFailed)
+	f.trace = newTracer(f.cfg.Trace, f.coreConfig())
+	f.running.Store(true)
+	go f.run()
+}
+
+func (f *Fleet) coreConfig() sched.Config {
+	cfg := sched.Config{
+		Epoch: f.clock.epoch, Share: sched.ShareMode(f.cfg.Share), Ramp: sched.RampMode(f.cfg.Ramp), Hedge: f.cfg.Hedge,
+		SoftFloor: f.cfg.SoftFloor, HardFloor: f.cfg.HardFloor,
+		MaxAttempts: f.cfg.Retry.MaxAttempts, BaseDelay: f.cfg.Retry.BaseDelay, MaxDelay: f.cfg.Retry.MaxDelay,
+		RetryPerMinute: f.cfg.Retry.BudgetPerMin, RetryPerSuccess: f.cfg.Retry.BudgetPerSucc,
+	}
+	if f.cfg.Spend > 0 {
+		cfg.Ledgers = []sched.Ledger{{Limit: int64(f.cfg.Spend)}}
+	}
+	f.ledgers = sched.LedgerID(len(cfg.Ledgers))
+	return cfg
+}
+
+// addLedger opens a ledger and says which it is.
+func (f *Fleet) addLedger(now time.Duration, l sched.Ledger) sched.LedgerID {
+	id := f.ledgers
+	f.ledgers++
+	f.step(now, &sched.AddLedger{Ledger: l})
+	return id
+}
+
+// wokeUp is what a suspend asks for: connections are dropped, mirrored levels
+// forgotten, the ramp begins again; deadlines stay where they are.
+func (f *Fleet) wokeUp(now time.Duration) {
+	for _, o := range f.orgs {
+		if t, ok := o.transport.(interface{ CloseIdleConnections() }); ok {
+			t.CloseIdleConnections()
+		}
+	}
+	f.step(now, &sched.Woke{})
+	if f.cfg.Notify != nil {
+		f.cfg.Notify(Notice{At: f.clock.wall(now), Kind: MachineSlept})
+	}
+}
+
+// storeFailed is told by the committer that records cannot be kept: nothing
+// more may be sent.
+func (f *Fleet) storeFailed(err error) {
+	f.inbox.put(message{run: func(time.Duration) { f.fail(err) }})
+}
+
+// fail ends every stream with an error. It must run in the loop.
+func (f *Fleet) fail(err error) {
+	if f.fatal != nil {
+		return
+	}
+	f.fatal = err
+	if f.cfg.Notify != nil {
+		f.cfg.Notify(Notice{At: f.clock.wall(f.clock.now()), Kind: StoreFailed})
+	}
+	f.inbox.put(message{run: func(now time.Duration) {
+		for _, s := range f.streams {
+			f.halt(now, s, Stopped, err)
+		}
+	}})
+}
+
+// closeDown interrupts every stream; the loop quits when the last has ended.
+func (f *Fleet) closeDown(now time.Duration) {
+	f.quitting = true
+	for _, s := range f.streams {
+		f.halt(now, s, Interrupted, nil)
+	}
+}
+
+// shutdown cancels what is in flight and writes what has settled.
+func (f *Fleet) shutdown() {
+	f.stop()
+	f.flights.Wait()
+	now := f.clock.now()
+	for _, m := range f.inbox.take() {
+		if m.ended != nil {
+			f.ended(now, m.ended)
+		}
+	}
+	f.commits.close()
+	f.deliveries.close()
+	for _, o := range f.orgs {
+		if t, ok := o.transport.(interface{ CloseIdleConnections() }); ok {
+			t.CloseIdleConnections()
+		}
+	}
+	f.trace.close()
+}

@@ -1,0 +1,117 @@
+package flotilla
+
+import (
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/sched"
+)
+
+// Notice is something people should know while a fleet runs.
+type Notice struct {
+	At        time.Time
+	Kind      NoticeKind
+	Org, Pool string
+	Class     string    // parked: why, by the names of NoticeKind's classes
+	Until     time.Time // parked: when it may reopen; zero: unknown
+	Value     float64
+	Limit     string // colleague, rate: rpm, itpm, otpm or tpm
+}
+
+// NoticeKind says what a Notice is about.
+type NoticeKind uint8
+
+// Notice kinds; what Value means is said with each.
+const (
+	LaneParked    NoticeKind = iota // an org's lane stopped for Class
+	LaneReopened                    // it takes calls again
+	ColleagueSeen                   // others use Value (0 to 1) of the limit
+	RampStep                        // Value attempts may be in flight
+	WindowChanged                   // the window is Value attempts after a refusal of Class
+	RateChanged                     // the rate ceiling is Value times the refill
+	BrakeChanged                    // the overload brake is Value
+	ReserveMode                     // the output limit reserves max_tokens (1) or not (0)
+	CeilingChosen                   // the first ceiling is Value attempts
+	DailyLearned                    // the rolling daily cap is about Value tokens
+	MachineSlept                    // the machine slept; connections were dropped
+	StoreFailed                     // the store gave an error; nothing more is sent
+)
+
+var noticeKinds = [sched.NumNotes]NoticeKind{
+	sched.NoteParked: LaneParked, sched.NoteReopened: LaneReopened, sched.NoteColleague: ColleagueSeen,
+	sched.NoteRamp: RampStep, sched.NoteWindow: WindowChanged, sched.NoteRate: RateChanged, sched.NoteBrake: BrakeChanged,
+	sched.NoteReserveMode: ReserveMode, sched.NoteCeiling: CeilingChosen, sched.NoteDailyLearned: DailyLearned,
+}
+
+// note passes a core's note on.
+func (f *Fleet) note(now time.Duration, n *sched.Note) {
+	l := &f.lanes[n.Lane]
+	f.remember(n, l)
+	if f.cfg.Notify == nil {
+		return
+	}
+	out := Notice{At: f.clock.wall(now), Kind: noticeKinds[n.Kind], Org: l.org.Name, Pool: l.pool.name, Class: className(n.Class), Value: n.Value, Limit: dimName(n.Dim)}
+	if n.Until > 0 && n.Until < sched.Never {
+		out.Until = f.clock.wall(n.Until)
+	}
+	f.cfg.Notify(out)
+}
+
+// remember keeps what the next run should know of a lane. A daily cap is kept
+// as soon as it is learned, since the run that met it may stand for a day.
+func (f *Fleet) remember(n *sched.Note, l *laneState) {
+	if f.cfg.Memory == nil || n.Kind != sched.NoteDailyLearned {
+		return
+	}
+	org, pool, value := l.org.Name, l.pool.name, n.Value
+	f.flights.Add(1)
+	go func() {
+		defer f.flights.Done()
+		_ = f.cfg.Memory.Remember(org, pool, map[string]float64{hintDaily: value})
+	}()
+}
+
+func className(c sched.Class) string {
+	switch c {
+	case sched.RateLimited:
+		return "steady"
+	case sched.Acceleration:
+		return "acceleration"
+	case sched.Concurrency:
+		return "concurrency"
+	case sched.Daily:
+		return "daily"
+	case sched.Spend:
+		return "spend"
+	case sched.Auth:
+		return "auth"
+	case sched.Permission:
+		return "permission"
+	case sched.Credit:
+		return "credit"
+	case sched.Hold:
+		return "hold"
+	case sched.NoModel:
+		return "model"
+	case sched.QueueFull:
+		return "queue_full"
+	case sched.Overloaded:
+		return "overloaded"
+	case sched.ServerError, sched.Unknown504:
+		return "server"
+	case sched.Conflict:
+		return "conflict"
+	}
+	return "invalid"
+}
+
+func dimName(d sched.Dim) string {
+	switch d {
+	case sched.Requests:
+		return "rpm"
+	case sched.Input:
+		return "itpm"
+	case sched.Output:
+		return "otpm"
+	}
+	return "tpm"
+}

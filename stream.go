@@ -1,0 +1,316 @@
+package flotilla
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/sched"
+)
+
+// lookAhead is how many rows of a stream the core holds unsent. It is far more
+// than can start between two turns of the loop, and keeps memory the same for
+// a thousand rows and for a million.
+const lookAhead = 4096
+
+// Bounds on results that are durable but not yet taken by the source: a stream
+// is held above the first and goes on below the second.
+const (
+	holdBytes   = 64 << 20
+	resumeBytes = 32 << 20
+)
+
+// call is a row inside the fleet until it settles.
+type call struct {
+	id     sched.CallID
+	stream *stream
+	row    Row
+	last   *attempt // the newest attempt that ended with an answer
+	hedged bool
+}
+
+// stream is one Dispatch or Carry on its way.
+type stream struct {
+	id       sched.StreamID
+	src      Source
+	opt      Options
+	ctx      context.Context
+	ledger   sched.LedgerID
+	purse    sched.LedgerID
+	purseHas Money
+	purseTry bool // a Grant is under way
+	purseDry bool // the last Grant gave nothing
+
+	open     int  // calls offered and not settled
+	eof      bool // the source has no more rows
+	held     bool // paused for undelivered results
+	closed   bool // nothing new is sent
+	cause    Cause
+	err      error
+	budget   *BudgetExceededError // with CapReached
+	aborted  bool
+	drainBy  time.Duration // abort what is in flight then; 0: not draining
+	deadline time.Duration
+	started  bool
+
+	undelivered int           // bytes durable and not yet taken
+	owed        int           // results on their way to the source
+	tally       tally         // what the report needs
+	finished    chan struct{} // closed when the stream has ended
+	report      Report
+}
+
+// Carry brings every row of src to a result, and says how it ended. It returns
+// when nothing of the stream is in flight any more and every result was
+// delivered. The error is src's or the store's; every other end is the
+// Report's Cause.
+func (f *Fleet) Carry(ctx context.Context, src Source, opt Options) (Report, error) {
+	if _, err := f.Connect(ctx); err != nil {
+		return Report{Cause: Stopped}, err
+	}
+	s := &stream{src: src, opt: opt, ctx: ctx, finished: make(chan struct{})}
+	f.inbox.put(message{run: func(now time.Duration) { f.open(now, s) }})
+	stop := context.AfterFunc(ctx, func() {
+		f.inbox.put(message{run: func(now time.Duration) { f.halt(now, s, Interrupted, nil) }})
+	})
+	defer stop()
+	select {
+	case <-s.finished:
+	case <-f.done:
+		return Report{Cause: Stopped}, cmpErr(f.fatal, errClosed)
+	}
+	return s.report, s.err
+}
+
+var errClosed = errors.New("the fleet is closed")
+
+func cmpErr(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// open registers a stream with the core.
+func (f *Fleet) open(now time.Duration, s *stream) {
+	s.ledger, s.purse = -1, -1
+	var ledgers []sched.LedgerID
+	if f.cfg.Spend > 0 {
+		ledgers = append(ledgers, 0)
+	}
+	if s.opt.MaxSpend != 0 {
+		s.ledger = f.addLedger(now, sched.Ledger{Limit: int64(max(s.opt.MaxSpend, 0)), Spent: int64(s.opt.Spent)})
+		ledgers = append(ledgers, s.ledger)
+	}
+	if s.opt.Purse != nil {
+		s.purse = f.addLedger(now, sched.Ledger{})
+		ledgers = append(ledgers, s.purse)
+	}
+	if !s.opt.Deadline.IsZero() {
+		s.deadline = max(f.clock.at(s.opt.Deadline), 1)
+	}
+	s.id = sched.StreamID(len(f.streams))
+	f.streams = append(f.streams, s)
+	s.tally.start(f, now)
+	f.step(now, &sched.AddStream{Stream: sched.StreamConfig{
+		Priority: sched.Priority(s.opt.Priority),
+		Weight:   s.opt.Weight,
+		Deadline: s.deadline,
+		Ledgers:  ledgers,
+		N:        int64(s.opt.N),
+	}})
+}
+
+// fill pulls rows until the core holds enough of the stream.
+func (f *Fleet) fill(now time.Duration, s *stream) {
+	if s.eof || s.closed || s.held {
+		return
+	}
+	queued := f.core.Stream(s.id).Queued
+	for queued < lookAhead/2 && !s.eof {
+		rows, err := s.src.Pull(lookAhead - queued)
+		if len(rows) > 0 {
+			f.offer(now, s, rows)
+			queued += len(rows)
+		}
+		if errors.Is(err, io.EOF) {
+			s.eof = true
+			f.step(now, &sched.Exhausted{Stream: s.id})
+			return
+		}
+		if err != nil {
+			f.halt(now, s, Stopped, err)
+			return
+		}
+		if len(rows) == 0 {
+			return
+		}
+	}
+}
+
+// offer hands rows to the core, opening the lanes their pools need.
+func (f *Fleet) offer(now time.Duration, s *stream, rows []Row) {
+	f.offered = f.offered[:0]
+	for _, row := range rows {
+		p := f.pool(now, row.Facts)
+		f.nextCall++
+		c := &call{id: f.nextCall, stream: s, row: row}
+		f.calls[c.id] = c
+		f.offered = append(f.offered, sched.Call{
+			ID: c.id, Stream: s.id, Pool: p.id, Model: f.model(row.Facts.Model),
+			In: clampInt(row.Facts.In), MaxOut: clampInt(row.Facts.MaxTokens), Out: clampInt(row.Facts.Out),
+			Failed: clampInt(row.Failed), InDoubt: row.InDoubt, Worst: int64(row.Facts.Worst),
+		})
+	}
+	s.open += len(rows)
+	f.step(now, &sched.Offer{Calls: f.offered})
+}
+
+// halt ends the sending of a stream; what is in flight drains. The first cause
+// stands.
+func (f *Fleet) halt(now time.Duration, s *stream, cause Cause, err error) {
+	if s.ended() {
+		return
+	}
+	if !s.closed {
+		s.closed, s.cause, s.err = true, cause, err
+		drain := s.opt.Drain
+		if drain == 0 {
+			drain = 20 * time.Second
+		}
+		if cause == DeadlinePassed {
+			drain = drainAfterDeadline
+		}
+		s.drainBy = now + drain
+		f.forget(s)
+		f.step(now, &sched.CloseStream{Stream: s.id})
+		return
+	}
+	if cause == Stopped && s.err == nil {
+		s.cause, s.err = cause, err
+	}
+}
+
+// forget drops the calls of a closed stream that were not sent: they stay
+// pending in the journal.
+func (f *Fleet) forget(s *stream) {
+	flying := map[sched.CallID]bool{}
+	for _, a := range f.attempts {
+		if a.call.stream == s {
+			flying[a.call.id] = true
+		}
+	}
+	for id, c := range f.calls {
+		if c.stream == s && !flying[id] {
+			delete(f.calls, id)
+			s.open--
+		}
+	}
+}
+
+func (s *stream) ended() bool {
+	select {
+	case <-s.finished:
+		return true
+	default:
+		return false
+	}
+}
+
+// tend looks after a stream once a turn of the loop: it refills it, notices
+// that it is done, stuck or out of time, and ends it. It returns when it must
+// be looked at again, Never if only an event can change anything.
+func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
+	if s.ended() {
+		return sched.Never
+	}
+	f.fill(now, s)
+	view := f.core.Stream(s.id)
+	wake := time.Duration(sched.Never)
+	switch {
+	case s.closed && now >= s.drainBy && !s.aborted:
+		s.aborted = true
+		f.abortAll(s)
+	case s.closed && !s.aborted:
+		wake = s.drainBy
+	case s.deadline > 0 && now >= s.deadline:
+		f.halt(now, s, DeadlinePassed, nil)
+		wake = s.drainBy
+	case s.deadline > 0:
+		wake = s.deadline
+	}
+	if !s.closed && view.Queued > 0 && view.InFlight == 0 {
+		wake = min(wake, f.stuck(now, s, view))
+	}
+	if view.InFlight == 0 && s.open == 0 && (s.eof || s.closed) && s.owed == 0 {
+		f.finish(now, s)
+		return sched.Never
+	}
+	if s.closed && view.InFlight == 0 && s.owed == 0 && s.flying(f) == 0 {
+		f.finish(now, s)
+		return sched.Never
+	}
+	return wake
+}
+
+// flying counts the stream's exchanges that the driver has not seen end.
+func (s *stream) flying(f *Fleet) int {
+	n := 0
+	for _, a := range f.attempts {
+		if a.call.stream == s {
+			n++
+		}
+	}
+	return n
+}
+
+// stuck decides whether a stream with calls but nothing in flight can ever go
+// on: a cap may hold it, or every lane be closed for too long.
+func (f *Fleet) stuck(now time.Duration, s *stream, view sched.StreamView) time.Duration {
+	if view.BudgetBound && (s.purse < 0 || s.purseDry) {
+		s.budget = f.capError(s, view.Ledger, Money(view.Needs))
+		f.halt(now, s, CapReached, nil)
+		return now
+	}
+	if !view.AllClosed {
+		return sched.Never
+	}
+	wait := cmpDur(s.opt.MaxWait, time.Hour)
+	if view.ClosedFor == sched.Daily {
+		wait = cmpDur(s.opt.MaxWaitDaily, 25*time.Hour)
+	}
+	limit := view.ClosedSince + wait
+	if (view.Reopens != 0 && view.Reopens > limit) || now >= limit || view.Reopens == sched.Never {
+		f.halt(now, s, LanesClosed, nil)
+		return now
+	}
+	return limit
+}
+
+func cmpDur(a, b time.Duration) time.Duration {
+	if a != 0 {
+		return a
+	}
+	return b
+}
+
+// finish ends a stream and lets Carry return.
+func (f *Fleet) finish(now time.Duration, s *stream) {
+	if !s.closed {
+		s.closed, s.cause = true, Finished
+		f.step(now, &sched.CloseStream{Stream: s.id})
+	}
+	s.report = f.reportOn(now, s)
+	close(s.finished)
+}
+
+// capError says which cap holds a call.
+func (f *Fleet) capError(s *stream, ledger sched.LedgerID, needs Money) *BudgetExceededError {
+	limit, spent, reserved := f.core.Ledger(ledger)
+	e := &BudgetExceededError{Cap: Money(limit), Spent: Money(spent + reserved), Needs: needs}
+	if ledger == s.purse {
+		e.Per = 24 * time.Hour
+	}
+	return e
+}
