@@ -47,6 +47,9 @@ func boundsOf(sc *emulator.Scenario, cap int, o *Outcome) bounds {
 				s.at[d] = math.Inf(1)
 			}
 		}
+		if org.Hidden > 0 { // it holds less than what is stored at the start
+			s.at[0] = min(s.at[0], s.refill[0]*org.Hidden.Seconds())
+		}
 		if org.Acceleration.Kind == "additive" {
 			s.accel = additive(org)
 		}
