@@ -68,7 +68,7 @@ type clock struct{ now time.Time }
 
 func (c *clock) open(t *testing.T, path string) *Journal {
 	t.Helper()
-	j, err := Open(t.Context(), path, Options{Now: func() time.Time { return c.now }})
+	j, err := Open(t.Context(), path, Options{Now: func() time.Time { return c.now }, volatile: true})
 	if err != nil {
 		t.Fatal(err)
 	}

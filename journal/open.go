@@ -31,6 +31,10 @@ type Options struct {
 	// MaxPages bounds the file to so many pages of 4 KiB; what goes beyond is a
 	// [FullError]. 0: the disk alone bounds it.
 	MaxPages int
+
+	// volatile leaves syncing to the system: for tests of what is shared, which
+	// commit thousands of times and crash nothing.
+	volatile bool
 }
 
 func (o *Options) fill() {
@@ -162,7 +166,7 @@ func (j *Journal) writerPragmas() []string {
 		mode,
 		// Sync at every commit: an intent must be on disk before its call is
 		// sent, and NORMAL syncs at checkpoints only.
-		"synchronous(FULL)",
+		"synchronous(" + j.sync() + ")",
 		// Pages written once and read rarely: 8 MB held the peak at 74 MB, and
 		// more made nothing faster (facts/dependencies.md, journal).
 		"cache_size(-8192)",
@@ -175,6 +179,13 @@ func (j *Journal) writerPragmas() []string {
 		"trusted_schema(OFF)",
 		fmt.Sprintf("max_page_count(%d)", j.maxPages()),
 	}
+}
+
+func (j *Journal) sync() string {
+	if j.opt.volatile {
+		return "OFF"
+	}
+	return "FULL"
 }
 
 func (j *Journal) readerPragmas() []string {
