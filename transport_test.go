@@ -295,8 +295,10 @@ func TestTransportThroughProxy(t *testing.T) {
 			proxy, tunnels := connectProxy(t)
 			tr := transportTo(t, s, 40, http.ProxyURL(mustURL(t, proxy.URL)))
 			postMany(t, tr, mustURL(t, s.URL), 40)
-			if tunnels.Load() == 0 || tunnels.Load() != s.conns.Load() {
-				t.Errorf("%d tunnels for %d connections, want every connection through the proxy", tunnels.Load(), s.conns.Load())
+			// A tunnel may be open whose handshake has not begun; a connection
+			// without a tunnel went past the proxy.
+			if conns := s.conns.Load(); conns == 0 || conns > tunnels.Load() {
+				t.Errorf("%d connections through %d tunnels, want every one through the proxy", conns, tunnels.Load())
 			}
 		})
 	}

@@ -13,11 +13,10 @@ import (
 	"github.com/flotilla-llm/flotilla/price"
 )
 
-// runAgainstEmulator runs a command line against an emulator with the keys of
-// its three orgs.
-func runAgainstEmulator(t *testing.T, environ []string, args ...string) (stdout, stderr string, code int) {
+// newEmulator starts an emulator at a speed and returns its base URL.
+func newEmulator(t *testing.T, speed float64) string {
 	t.Helper()
-	server, err := emulator.New(emulator.Options{Seed: 1, Speed: 50})
+	server, err := emulator.New(emulator.Options{Seed: 1, Speed: speed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,6 +25,14 @@ func runAgainstEmulator(t *testing.T, environ []string, args ...string) (stdout,
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
+	return base
+}
+
+// runAgainstEmulator runs a command line against an emulator with the keys of
+// its three orgs.
+func runAgainstEmulator(t *testing.T, environ []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	base := newEmulator(t, 50)
 	t.Chdir(t.TempDir())
 	environ = append(environ, "HOME="+filepath.Join(t.TempDir(), "none"), "ANTHROPIC_BASE_URL="+base)
 	for _, e := range envOrgs {

@@ -31,6 +31,10 @@ func newStandIn(t *testing.T) *standIn {
 	s := &standIn{httptest.NewServer(mux)}
 	t.Cleanup(s.Close)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, r *http.Request) { s.reply(w, r, `{"data":[],"has_more":false}`) })
+	mux.HandleFunc("GET /gateway/v1/models", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("x-flotilla-org", "high") // what our own gateway says
+		s.reply(w, r, `{"data":[],"has_more":false}`)
+	})
 	mux.HandleFunc("GET /v1/organizations/me", func(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, r, fmt.Sprintf(`{"id":%q,"type":"organization","name":"x"}`, standInOrgs[r.Header.Get("x-api-key")]))
 	})
