@@ -17,6 +17,7 @@ import (
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/wire"
+	"github.com/flotilla-llm/flotilla/price"
 )
 
 // Weigher reads the facts out of a body: *flotilla.Fleet is one.
@@ -43,6 +44,8 @@ type index struct {
 	rejected []*RowError // rows set aside, in order
 	columns  *columns    // nil: not asked for
 	build    *builder
+	weigh    Weigher
+	prices   *price.Table
 	tokens   int64          // estimated input tokens of all calls
 	worst    flotilla.Money // of all calls
 }
@@ -79,7 +82,6 @@ type scanned struct {
 // scan is the pass over the inputs.
 type scan struct {
 	x       *index
-	weigh   Weigher
 	check   checker
 	skipBad bool
 	out     int // expected output tokens of every call; 0: to be learned
@@ -89,8 +91,8 @@ type scan struct {
 
 // newScan prepares a pass; columns are gathered where a table is to be written.
 func newScan(build *builder, inputs []*input, weigh Weigher, check checker) *scan {
-	x := &index{inputs: inputs, repeats: build.shape.repeats(), build: build, seed: maphash.MakeSeed()}
-	return &scan{x: x, weigh: weigh, check: check, kinds: map[kind]uint16{}, sum: sha256.New()}
+	x := &index{inputs: inputs, repeats: build.shape.repeats(), build: build, weigh: weigh, prices: check.prices, seed: maphash.MakeSeed()}
+	return &scan{x: x, check: check, kinds: map[kind]uint16{}, sum: sha256.New()}
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -255,7 +257,7 @@ func (w *worker) request(r *scanned) error {
 	if err := w.s.check.check(w.body); err != nil {
 		return err
 	}
-	r.facts, err = w.s.weigh.Weigh(w.body)
+	r.facts, err = w.s.x.weigh.Weigh(w.body)
 	return err
 }
 

@@ -187,3 +187,13 @@ func (x *index) twins(row int) []uint32 {
 	}
 	return x.byBody[i:end]
 }
+
+// follows says that with --dedupe a call gets the answer of an equal one.
+func (x *index) follows(call int) bool {
+	return x.build.shape.Dedupe && x.row(call).nth > 0
+}
+
+// leader is the first call with the same body and repeat.
+func (x *index) leader(call int) int {
+	return int(x.twins(call / x.repeats)[0])*x.repeats + call%x.repeats
+}

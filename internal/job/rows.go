@@ -49,3 +49,8 @@ func (e *entries) add(one entry) {
 	*last = append(*last, one)
 	e.n++
 }
+
+// holds says that a number is one of the job's calls.
+func (x *index) holds(call int) bool {
+	return call >= 0 && call < x.calls() && x.row(call).kind != noKind
+}

@@ -1,0 +1,95 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// adoption are the answers, kept elsewhere, that pending calls can have.
+type adoption struct {
+	cached []int64 // by call, where the journal keeps another job's answer; nil: not asked
+	reused *reuse
+}
+
+// at is nonzero where a call can have an answer.
+func (a *adoption) at(call int) int64 {
+	if a.cached != nil && a.cached[call] != 0 {
+		return a.cached[call]
+	}
+	if _, ok := a.reused.found[call]; ok {
+		return -1
+	}
+	return 0
+}
+
+// adoptable looks for answers of other jobs and files.
+func (r *Run) adoptable(ctx context.Context, standing Standing) (*adoption, error) {
+	a := &adoption{}
+	var err error
+	if !r.cfg.NoCache {
+		if a.cached, err = r.book.Cached(ctx, r.x.calls(), r.key); err != nil {
+			return nil, err
+		}
+	}
+	a.reused, err = r.reusable(func(call int) bool {
+		return standing.Outcome(call) == Pending && (a.cached == nil || a.cached[call] == 0)
+	})
+	return a, err
+}
+
+// key is the cache key of a call. A row set aside has one that no answer has.
+func (r *Run) key(call int) (hash [16]byte, nth int) {
+	if e := r.x.row(call); e.kind != noKind {
+		return e.key, r.x.nth(call)
+	}
+	return [16]byte{}, call
+}
+
+// adopt settles calls by what was found. Answers are the journal's before they
+// are anybody's; their lines are written with those of earlier runs.
+func (r *Run) adopt(ctx context.Context, standing Standing, a *adoption) error {
+	var list []Adoption
+	var lines []int
+	for call := range r.limit {
+		if !r.x.holds(call) || standing.Outcome(call) != Pending {
+			continue
+		}
+		switch at := a.at(call); {
+		case at > 0:
+			list = append(list, Adoption{call, at, r.x.nth(call)})
+		case at < 0:
+			lines = append(lines, call)
+		}
+	}
+	if err := r.book.Adopt(ctx, list); err != nil {
+		return fmt.Errorf("take over answers of other jobs: %w", err)
+	}
+	if err := errors.Join(a.reused.settle(lines), a.reused.close()); err != nil {
+		return err
+	}
+	r.plan.Cached = len(list) + len(lines)
+	return r.adoptTwins(ctx)
+}
+
+// adoptTwins completes what a crash cut off between an answer and the rows that
+// share it (--dedupe).
+func (r *Run) adoptTwins(ctx context.Context) error {
+	if !r.x.build.shape.Dedupe {
+		return nil
+	}
+	standing, err := r.book.Standing(ctx)
+	if err != nil {
+		return err
+	}
+	var list []Adoption
+	for call := range r.limit {
+		if !r.x.holds(call) || !r.x.follows(call) || standing.Outcome(call) != Pending {
+			continue
+		}
+		if at := standing.At(r.x.leader(call)); at != 0 {
+			list = append(list, Adoption{call, at, r.x.nth(call)})
+		}
+	}
+	return r.book.Adopt(ctx, list)
+}

@@ -1,0 +1,188 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/flotilla-llm/flotilla/price"
+)
+
+// canary sends the first request of each (model, shape of body) alone, so that
+// a parameter which a model no longer takes costs one refusal and not one a row
+// (facts/peer-faults.md 14). A 400 or 404 tries a second row of the shape: both
+// refused stop the job, one is that row's own fault (interface.md, "Canary").
+type canary struct {
+	todo []canaryClass
+	sent map[int]bool
+	out  int     // the call that is out; -1: none
+	held *Answer // the first refusal of the class under way
+}
+
+// canaryClass is one (model, shape) that no answer has proved yet.
+type canaryClass struct {
+	first, second int // calls of it; second is -1 where there is one
+}
+
+// verdict is what a canary's result means.
+type verdict uint8
+
+const (
+	canaryNone  verdict = iota // go on
+	canaryHolds                // refused: a second row is tried
+	canaryStops                // both refused: the job stops
+)
+
+// canaries finds the classes that need one: those with pending calls of this
+// run and without a success in the job so far.
+func canaries(x *index, limit int, proven, pending func(call int) bool) canary {
+	type class struct {
+		model string
+		shape uint64
+	}
+	of := make([]int, len(x.kinds))
+	classes := map[class]int{}
+	for i, k := range x.kinds {
+		c := class{k.model, k.shape}
+		if _, ok := classes[c]; !ok {
+			classes[c] = len(classes)
+		}
+		of[i] = classes[c]
+	}
+	done := make([]bool, len(classes))
+	for call := range x.calls() {
+		if k := x.row(call).kind; k != noKind && !done[of[k]] && proven(call) {
+			done[of[k]] = true
+		}
+	}
+	at := make([]int, len(classes)) // place in todo, plus 1
+	c := canary{sent: map[int]bool{}, out: -1}
+	for call := range limit {
+		k := x.row(call).kind
+		if k == noKind || done[of[k]] || !pending(call) {
+			continue
+		}
+		i := at[of[k]] - 1
+		if i < 0 {
+			c.todo = append(c.todo, canaryClass{call, -1})
+			at[of[k]] = len(c.todo)
+			continue
+		}
+		other := x.row(c.todo[i].first).key != x.row(call).key
+		if other || c.todo[i].second < 0 { // an equal body is better than none
+			c.todo[i].second = call
+		}
+		done[of[k]] = other
+	}
+	return c
+}
+
+// next is the canary to send now, or -1; out says that one is out.
+func (c *canary) next() (call int, out bool) {
+	if c.out >= 0 {
+		return -1, true
+	}
+	if len(c.todo) == 0 {
+		return -1, false
+	}
+	call = c.todo[0].first
+	if c.held != nil {
+		call = c.todo[0].second
+	}
+	c.out = call
+	c.sent[call] = true
+	return call, true
+}
+
+// settled takes a result; held is the first refusal, when it is decided.
+func (c *canary) settled(a *Answer) (v verdict, held *Answer) {
+	if a.Row != c.out {
+		return canaryNone, nil
+	}
+	c.out = -1
+	refused := a.Outcome == Errored && (a.Status == 400 || a.Status == 404)
+	held, c.held = c.held, nil
+	switch {
+	case refused && held != nil:
+		return canaryStops, held
+	case refused && c.todo[0].second >= 0:
+		c.held = a
+		return canaryHolds, nil
+	}
+	c.todo = c.todo[1:]
+	return canaryNone, held
+}
+
+// CanaryError is a shape of body that the API refused twice: nothing else of
+// the job was sent.
+type CanaryError struct {
+	Model   string
+	IDs     []string // of the rows that were tried
+	Status  int
+	Message string
+	instead string // a model of the same pool and price
+}
+
+func (e *CanaryError) Error() string {
+	if e.Status == 404 {
+		return fmt.Sprintf("%s answers 404 on every org; rows %s", e.Model, quotedList(e.IDs))
+	}
+	return fmt.Sprintf("first request rejected, nothing else sent: %s (%d); rows %s", e.Message, e.Status, quotedList(e.IDs))
+}
+
+// Hint is the way out, where we know one.
+func (e *CanaryError) Hint() string {
+	switch {
+	case e.Status == 404 && e.instead != "":
+		return "same pool and price: " + e.instead + ". Scores of two judges do not compare; bridge on a sample: flotilla judge --model A --model B --limit 500"
+	case e.Status == 404:
+		return "flotilla limits lists the models that each org may call"
+	}
+	for _, p := range []string{"temperature", "top_p", "top_k"} {
+		if strings.Contains(e.Message, p) {
+			return "take it out of the rows or of --params; --repeats replaces temperature 0"
+		}
+	}
+	return "correct the rows or --params; what was refused is sent again by the next run"
+}
+
+func quotedList(ids []string) string {
+	quoted := make([]string, len(ids))
+	for i, id := range ids {
+		quoted[i] = fmt.Sprintf("%q", id)
+	}
+	return strings.Join(quoted, " and ")
+}
+
+// canaryError tells of two refused rows.
+func (s *source) canaryError(first *Answer, second Answer) error {
+	e := &CanaryError{Model: s.x.kinds[s.x.row(second.Row).kind].model, Status: second.Status}
+	e.Message = gjson.GetBytes(second.Body, "error.message").Str
+	var errs []error
+	for _, call := range []int{first.Row, second.Row} {
+		var r record
+		err := s.x.read(call/s.x.repeats, &r)
+		id := ""
+		if err == nil {
+			id, err = s.x.id(call, &r)
+		}
+		e.IDs = append(e.IDs, id)
+		errs = append(errs, err)
+	}
+	if m, ok := s.x.prices.Lookup(e.Model); ok {
+		e.instead = replacement(s.x.prices, m, second)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return e
+}
+
+func replacement(t *price.Table, m price.Model, a Answer) string {
+	if r, ok := t.Replacement(m, a.When); ok {
+		return r.ID
+	}
+	return ""
+}

@@ -1,0 +1,54 @@
+package job
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/price"
+)
+
+// Fleet makes the calls: *flotilla.Fleet is one.
+type Fleet interface {
+	Weigher
+	Carry(ctx context.Context, src flotilla.Source, opt flotilla.Options) (flotilla.Report, error)
+}
+
+// Config says what a run is to do.
+type Config struct {
+	Inputs []string  // files, or "-" for Stdin
+	Stdin  io.Reader // nil: empty
+	Shape  Shape
+	Output Output
+
+	SkipBad   bool     // rows that are at fault are set aside and the rest goes on
+	Limit     int      // only the first rows; 0: all
+	OutTokens int      // expected tokens of an answer; 0: to be learned
+	Retry     []string // errored, expired, canceled, truncated, refused: sent again
+	NoCache   bool     // answers of other jobs are not used
+	Reuse     []string // earlier result files whose answers are used
+	FailFast  bool     // stop at the first row that errors
+
+	Dir      string // where copies of input are spooled: beside the journal; empty: the system's
+	Command  string // for people, without secrets
+	Emulated string // provenance mark of the provider; empty: the real one
+	Prices   *price.Table
+
+	// Options go to the fleet's Carry; Job, N and Spent are filled in.
+	Options flotilla.Options
+
+	Now     func() time.Time // of the fleet's clock
+	Say     func(string)     // told lines for people, such as warnings; nil: nobody
+	Settled func(Progress)   // told of every settled row, from the fleet's goroutine: must not block; nil: nobody
+}
+
+// Progress is how a run stands, for a display.
+type Progress struct {
+	N, Done int // rows of this run, and those of them with a result
+	Failed  int // errored, expired or canceled
+	Cost    flotilla.Money
+	Settled int   // in this run
+	Output  int64 // tokens, in this run
+	Last    time.Time
+}

@@ -1,0 +1,137 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/flotilla-llm/flotilla"
+)
+
+// liner makes the lines of OUT: what the Batches API would give, plus what
+// flotilla knows (interface.md, "Output").
+type liner struct {
+	x    *index
+	keep []string // input fields that a line repeats; "all": the row; none: nothing
+}
+
+// lineOf appends the line of a settled call, with its line break. r is the
+// call's row; retried is why it was sent again, or empty.
+func (l *liner) lineOf(dst []byte, a *Answer, r *record, retried string) ([]byte, error) {
+	id, err := l.x.id(a.Row, r)
+	if err != nil {
+		return nil, err
+	}
+	dst = append(dst, `{"custom_id":`...)
+	dst = appendString(dst, id)
+	dst = append(dst, `,"result":{"type":"`...)
+	dst = append(dst, a.Outcome.String()...)
+	switch a.Outcome {
+	case Succeeded:
+		dst = append(dst, `","message":`...)
+		dst = append(dst, a.Body...)
+	case Errored:
+		dst = append(dst, `","error":`...)
+		dst = append(dst, orUnknown(a.Body)...)
+	default:
+		dst = append(dst, '"')
+	}
+	dst = append(dst, '}')
+	if len(l.keep) > 0 {
+		dst = append(dst, `,"input":`...)
+		dst = l.appendInput(dst, r)
+	}
+	dst = append(dst, `,"flotilla":{"org":`...)
+	dst = appendString(dst, a.Org)
+	dst = append(dst, `,"tier":`...)
+	dst = appendString(dst, a.Tier)
+	dst = append(dst, `,"model":`...)
+	dst = appendString(dst, a.Model)
+	dst = append(dst, `,"attempts":`...)
+	dst = strconv.AppendInt(dst, int64(a.Attempts), 10)
+	dst = append(dst, `,"latency_ms":`...)
+	dst = strconv.AppendInt(dst, a.Latency.Milliseconds(), 10)
+	dst = append(dst, `,"cost_usd":`...)
+	dst = a.Cost.AppendExact(dst)
+	dst = append(dst, `,"cached":`...)
+	dst = strconv.AppendBool(dst, a.Cached)
+	if a.Emulated != "" { // so that no emulator's answer is ever taken for the provider's
+		dst = append(dst, `,"emulated":`...)
+		dst = appendString(dst, a.Emulated)
+	}
+	if retried != "" {
+		dst = append(dst, `,"retried":`...)
+		dst = appendString(dst, retried)
+	}
+	body, err := l.x.bodyOf(a, r)
+	if err != nil {
+		return nil, err
+	}
+	dst = append(dst, `,"body":"`...)
+	dst = appendHex16(dst, body)
+	return append(dst, "\"}}\n"...), nil
+}
+
+func appendHex16(dst []byte, n uint64) []byte {
+	for shift := 60; shift >= 0; shift -= 4 {
+		dst = append(dst, hexDigits[n>>shift&15])
+	}
+	return dst
+}
+
+// orUnknown stands in for an envelope that was not kept.
+func orUnknown(envelope []byte) []byte {
+	if len(envelope) > 0 {
+		return envelope
+	}
+	return []byte(`{"type":"error","error":{"type":"flotilla_connection_error","message":"no answer"}}`)
+}
+
+// appendInput appends the row, or the fields of it that were asked for.
+func (l *liner) appendInput(dst []byte, r *record) []byte {
+	if l.keep[0] == "all" {
+		return append(dst, r.raw...)
+	}
+	var kept []field
+	for _, name := range l.keep {
+		if v, ok := r.get(name); ok {
+			kept = append(kept, field{name, v})
+		}
+	}
+	return appendObject(dst, kept)
+}
+
+// bodyOf is the hash of the body that was answered: the row's, or with a larger
+// max_tokens after --retry truncated.
+func (x *index) bodyOf(a *Answer, r *record) (uint64, error) {
+	e := x.row(a.Row)
+	if a.Hash == e.key || a.Hash == [16]byte{} {
+		return e.body, nil
+	}
+	g, ok, err := x.grownTo(r, a.Hash)
+	if err == nil && !ok {
+		err = fmt.Errorf("the answer of call %d is to a body that its row does not make", a.Row)
+	}
+	return first8(g.facts.Body), err
+}
+
+// answerOf is a fleet's result as a journal would give it back.
+func answerOf(res *flotilla.Result) Answer {
+	a := Answer{
+		Row: res.Row, Outcome: Succeeded, Body: res.Message, Org: res.Org, Tier: res.Tier, Model: res.Model,
+		Cost: res.Cost, Attempts: res.Attempts, Latency: res.Latency, StopReason: res.StopReason, Cached: res.Cached, Emulated: res.Emulated, When: res.At,
+	}
+	if res.Err == nil {
+		return a
+	}
+	a.Outcome, a.Body = Errored, flotilla.Envelope(res.Err)
+	var canceled *flotilla.CanceledError
+	if errors.As(res.Err, &canceled) {
+		a.Outcome, a.Body = Canceled, nil
+	}
+	var api *flotilla.APIError
+	if errors.As(res.Err, &api) {
+		a.Status = api.Status
+	}
+	return a
+}

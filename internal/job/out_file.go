@@ -1,0 +1,64 @@
+package job
+
+import (
+	"errors"
+	"os"
+)
+
+// fileSink appends lines to a file of JSON lines. Every line leaves in one
+// write, so that a crash cuts the last one at most, and the next run takes that
+// one off again (facts/peer-faults.md 17).
+type fileSink struct {
+	o      *Output
+	f      *os.File
+	size   int64
+	synced int64
+	wrote  func(durable int64)
+}
+
+// syncEvery is how many bytes are written between two syncs. The journal is
+// durable first in any case: what a crash takes from OUT is written again.
+const syncEvery = 4 << 20
+
+func (o *Output) openFile(size int64, wrote func(int64)) (*fileSink, error) {
+	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, o.fault(err)
+	}
+	if err = f.Truncate(size); err == nil {
+		_, err = f.Seek(size, 0)
+	}
+	if err != nil {
+		return nil, errors.Join(o.fault(err), f.Close())
+	}
+	return &fileSink{o: o, f: f, size: size, synced: size, wrote: wrote}, nil
+}
+
+func (s *fileSink) put(_ int, line []byte) error {
+	if _, err := s.f.WriteAt(line, s.size); err != nil {
+		_ = s.f.Truncate(s.size) // no part of a line stays behind
+		return s.o.fault(err)
+	}
+	s.size += int64(len(line))
+	if s.size-s.synced < syncEvery {
+		return nil
+	}
+	return s.sync()
+}
+
+func (s *fileSink) sync() error {
+	if err := s.f.Sync(); err != nil {
+		return s.o.fault(err)
+	}
+	s.synced = s.size
+	s.wrote(s.size)
+	return nil
+}
+
+func (s *fileSink) close() error {
+	err := s.sync()
+	if e := s.f.Close(); err == nil && e != nil {
+		err = s.o.fault(e)
+	}
+	return err
+}

@@ -1,0 +1,384 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/price"
+)
+
+// A Run is one invocation of a job: Open reads everything, Begin takes the job
+// in the journal, Carry makes the calls.
+type Run struct {
+	cfg   Config
+	fleet Fleet
+	form  outForm
+	x     *index
+	book  Book
+	w     *writer
+	src   *source
+
+	limit    int // calls below it are this run's
+	tally    *tally
+	refused  []Answer // of earlier runs, by 400 or 404, until all is read
+	progress Progress
+	plan     Plan
+	output   int64
+}
+
+// Plan is what is known of a run before it sends anything.
+type Plan struct {
+	Job      string // short id; empty before Begin
+	Resumed  bool   // earlier runs of it settled rows
+	Rows     int    // of this run
+	Settled  int    // by earlier runs
+	Cached   int    // settled now by answers of other jobs or files
+	Equal    int    // rows whose body an earlier row has
+	Pending  int    // to be sent
+	Rejected int    // set aside by --skip-bad
+	InDoubt  int    // attempts of earlier runs whose outcome is unknown
+	Models   []string
+	Priced   string // date of the price table
+	Tokens   int64  // estimated input tokens of the pending rows
+	Expected flotilla.Money
+	Worst    flotilla.Money // of the pending rows
+	Spent    flotilla.Money // by earlier runs
+	Warnings []string
+}
+
+// Open reads, checks and counts every row of every input. Nothing is sent and
+// nothing is written. The Run must be closed.
+func Open(ctx context.Context, fleet Fleet, cfg Config) (_ *Run, err error) {
+	if cfg.Prices == nil {
+		cfg.Prices = price.Published()
+	}
+	if cfg.Say == nil {
+		cfg.Say = func(string) {}
+	}
+	build, err := newBuilder(&cfg.Shape)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{cfg: cfg, fleet: fleet, tally: newTally()}
+	var inputs []*input
+	defer func() {
+		if err != nil && r.x == nil {
+			for _, in := range inputs {
+				_ = in.close()
+			}
+		}
+	}()
+	for _, name := range cfg.Inputs {
+		in, err := openInput(name, cfg.Stdin, cfg.Dir)
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, in)
+	}
+	check := checker{prices: cfg.Prices, version: cfg.Shape.Version, capped: cfg.Options.MaxSpend != 0 || cfg.Options.Purse != nil}
+	s := newScan(build, inputs, fleet, check)
+	s.skipBad, s.out = cfg.SkipBad, cfg.OutTokens
+	if form, err := cfg.Output.form(); err != nil {
+		return nil, err
+	} else if form == outTable {
+		s.x.columns = &columns{}
+	}
+	if err := s.run(ctx); err != nil {
+		return nil, err
+	}
+	r.x = s.x
+	return r, r.opened()
+}
+
+// opened works out what the index says of the run.
+func (r *Run) opened() error {
+	x := r.x
+	r.limit = x.calls()
+	if r.cfg.Limit > 0 {
+		r.limit = min(r.limit, r.cfg.Limit*x.repeats)
+	}
+	n := 0
+	for call := range r.limit {
+		if x.holds(call) {
+			n++
+		}
+	}
+	for _, k := range x.kinds {
+		if !slices.Contains(r.plan.Models, k.model) {
+			r.plan.Models = append(r.plan.Models, k.model)
+		}
+	}
+	r.plan.Rows, r.plan.Pending, r.plan.Equal, r.plan.Rejected = n, n, x.equal, len(x.rejected)
+	r.plan.Priced = r.cfg.Prices.Date.Format("2006-01-02")
+	r.plan.Warnings = lifecycle(r.cfg.Prices, r.plan.Models, r.cfg.Now())
+	if n == 0 {
+		r.plan.Warnings = append(r.plan.Warnings, "the input has no rows")
+	}
+	r.forecast(func(call int) bool { return x.holds(call) })
+	var err error
+	r.form, err = r.cfg.Output.check(r.cfg.Inputs, n)
+	return err
+}
+
+// Plan is what is known so far.
+func (r *Run) Plan() Plan { return r.plan }
+
+// Close lets go of the inputs.
+func (r *Run) Close() error { return r.x.close() }
+
+// Begin takes the job in the journal and finds out what is settled, by earlier
+// runs and by answers kept elsewhere. An OUT that is there is checked before
+// anything of it, or in the journal, is changed.
+func (r *Run) Begin(ctx context.Context, j Journal) (err error) {
+	s := &r.cfg.Shape
+	spec := Spec{
+		Identity: r.x.identity(), Provider: s.Provider, Emulated: r.cfg.Emulated, Command: r.cfg.Command,
+		Inputs: r.cfg.Inputs, N: r.x.calls(), Fresh: r.cfg.NoCache,
+	}
+	if r.book, err = j.Begin(ctx, spec); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.book.End(context.WithoutCancel(ctx), false, nil))
+		}
+	}()
+	standing, err := r.book.Standing(ctx)
+	if err != nil {
+		return err
+	}
+	adopt, err := r.adoptable(ctx, standing)
+	if err != nil {
+		return err
+	}
+	stands := func(call int) Outcome {
+		if o := standing.Outcome(call); o != Pending || adopt.at(call) == 0 {
+			return o
+		}
+		return Succeeded
+	}
+	r.w, err = openWriter(ctx, &r.cfg.Output, r.form, r.x, r.book, stands, r.cfg.Now(), r.cfg.Dir, r.cfg.Say)
+	if err != nil {
+		return err
+	}
+	r.x.ids, r.x.byID = nil, nil // the lines of OUT were the last to ask for them
+	if err := r.writeRejected(); err != nil {
+		return err
+	}
+	if err := r.adopt(ctx, standing, adopt); err != nil {
+		return err
+	}
+	return r.begun(ctx)
+}
+
+// begun reads how calls stand once all that is known elsewhere was taken over.
+func (r *Run) begun(ctx context.Context) error {
+	standing, err := r.book.Standing(ctx)
+	if err != nil {
+		return err
+	}
+	p := &r.plan
+	p.Job, p.InDoubt = r.book.Key(), standing.Doubts()
+	if p.Spent, err = r.book.Spent(ctx); err != nil {
+		return err
+	}
+	p.Settled = -p.Cached
+	for call := range r.limit {
+		if r.x.holds(call) && standing.Outcome(call) != Pending {
+			p.Settled++
+		}
+	}
+	p.Resumed = p.Settled > 0
+	r.src = &source{
+		x: r.x, w: r.w, limit: r.limit, standing: standing, again: map[int]resend{}, settled: newCallSet(r.x.calls()),
+		failFast: r.cfg.FailFast, hook: r.settled, append: r.append,
+	}
+	if err := r.w.open(ctx, standing); err != nil {
+		return err
+	}
+	if err := r.catchUp(ctx, standing); err != nil {
+		return err
+	}
+	for call := range r.limit {
+		if r.src.wants(call) {
+			r.src.left++
+		}
+	}
+	p.Pending = r.src.left
+	r.src.canary = canaries(r.x, r.limit, func(call int) bool { return standing.Outcome(call) == Succeeded }, r.src.pending)
+	r.forecast(r.src.pending)
+	return nil
+}
+
+// append puts the records of this job into the journal.
+func (r *Run) append(records []flotilla.Record) error {
+	for i := range records {
+		records[i].Job = r.book.ID()
+	}
+	return r.book.Append(records)
+}
+
+// catchUp reads what has settled before: what it counts as, what --retry sends
+// again, and whose line OUT lacks. A job that ended in order and whose OUT is
+// whole is known from its last summary, and nothing is read.
+func (r *Run) catchUp(ctx context.Context, standing Standing) error {
+	if done, err := r.knownAlready(ctx, standing); done || err != nil {
+		return err
+	}
+	for a, err := range r.book.Answers(ctx) {
+		if err != nil {
+			return err
+		}
+		if !r.x.holds(a.Row) {
+			continue
+		}
+		if standing.At(a.Row) != a.At {
+			r.w.retried[a.Row] = retryOf(&a) // a later answer took its place, and for this
+			continue
+		}
+		if a.Row >= r.limit {
+			continue
+		}
+		if err := r.old(&a); err != nil {
+			return err
+		}
+	}
+	return r.decideRefused(standing)
+}
+
+// decideRefused takes in answers of 400 and 404. Where a kind of body has had
+// nothing else and rows of it are left, they are of canaries that stopped the
+// job: its next run asks again, since what was wrong may be mended.
+func (r *Run) decideRefused(standing Standing) error {
+	only := make([]bool, len(r.x.kinds)) // kinds with no other answer, and calls left
+	for call := range r.limit {
+		if r.x.holds(call) && standing.Outcome(call) == Pending {
+			only[r.x.row(call).kind] = true
+		}
+	}
+	refused := newCallSet(r.x.calls())
+	for _, a := range r.refused {
+		refused.add(a.Row)
+	}
+	for call := range r.x.calls() {
+		if r.x.holds(call) && standing.Outcome(call) != Pending && !refused.has(call) {
+			only[r.x.row(call).kind] = false
+		}
+	}
+	for i := range r.refused {
+		a := &r.refused[i]
+		again := only[r.x.row(a.Row).kind] && !r.w.old.has.has(a.Row)
+		if err := r.count(a, again); err != nil {
+			return err
+		}
+	}
+	r.refused = nil
+	return nil
+}
+
+// old takes in an answer of an earlier run.
+func (r *Run) old(a *Answer) error {
+	if a.Outcome == Errored && (a.Status == 400 || a.Status == 404) {
+		r.refused = append(r.refused, *a)
+		return nil
+	}
+	return r.count(a, false)
+}
+
+// count counts an answer, and either lines its call up again or writes its line.
+func (r *Run) count(a *Answer, again bool) error {
+	was := r.tally.add(a, func() string { return r.idOf(a.Row) })
+	if again {
+		r.src.again[a.Row] = resend{was: was}
+		return nil
+	}
+	if why := retryOf(a); why != "" && slices.Contains(r.cfg.Retry, why) {
+		again, ok, err := r.resend(a, why)
+		if err != nil {
+			return err
+		}
+		if ok {
+			again.was = was
+			r.src.again[a.Row] = again
+			return nil
+		}
+	}
+	if r.w.needs(a.Row) {
+		return r.w.write(a)
+	}
+	return nil
+}
+
+// resend is how a settled call is sent again; ok is false where the model gives
+// a cut answer no more room.
+func (r *Run) resend(a *Answer, why string) (resend, bool, error) {
+	again := resend{why: why}
+	if why != "truncated" {
+		return again, true, nil
+	}
+	var rec record
+	if err := r.x.read(a.Row/r.x.repeats, &rec); err != nil {
+		return again, false, err
+	}
+	own := a.Hash == r.x.row(a.Row).key
+	g, ok, err := r.x.grownBeyond(&rec, a.Hash, own)
+	again.grow = &g
+	return again, ok, err
+}
+
+func (r *Run) idOf(call int) string {
+	var rec record
+	if err := r.x.read(call/r.x.repeats, &rec); err != nil {
+		return ""
+	}
+	id, _ := r.x.id(call, &rec)
+	return id
+}
+
+// knownAlready says that the last summary and OUT tell all there is to know.
+func (r *Run) knownAlready(ctx context.Context, standing Standing) (bool, error) {
+	if len(r.cfg.Retry) > 0 || r.plan.Cached > 0 || r.form == outStream {
+		return false, nil
+	}
+	for call := range r.x.calls() {
+		if r.x.holds(call) && standing.Outcome(call) != Pending && r.w.needs(call) {
+			return false, nil
+		}
+	}
+	totals, err := r.book.Totals(ctx)
+	if err != nil || totals == nil {
+		return false, err
+	}
+	var last Summary
+	if err := json.Unmarshal(totals, &last); err != nil || last.N != r.plan.Rows || last.done() != r.plan.Settled {
+		return false, nil // of another --limit, or another version
+	}
+	r.tally = tallyOf(&last)
+	return true, nil
+}
+
+// settled is told of every result before its line is written.
+func (r *Run) settled(a *Answer, again resend) {
+	if again.was.outcome != Pending {
+		r.tally.drop(again.was)
+	}
+	r.tally.add(a, func() string { return r.idOf(a.Row) })
+	r.report(a)
+}
+
+func (r *Run) report(a *Answer) {
+	p := &r.progress
+	p.Settled++
+	p.Cost += a.Cost
+	p.Output += outputTokens(a.Body)
+	p.Last = a.When
+	o := &r.tally.outcomes
+	p.Failed = o[Errored] + o[Expired] + o[Canceled]
+	p.N, p.Done = r.plan.Rows, o[Succeeded]+p.Failed
+	if r.cfg.Settled != nil {
+		r.cfg.Settled(*p)
+	}
+}

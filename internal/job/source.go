@@ -1,0 +1,227 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/flotilla-llm/flotilla"
+)
+
+// source gives a fleet the calls of a job that are still to be made, in the
+// order of the input, and takes their results to OUT. It is a flotilla.Source.
+type source struct {
+	x     *index
+	w     *writer
+	limit int // calls below it are this run's
+
+	mu       sync.Mutex
+	standing Standing
+	again    map[int]resend // settled calls that --retry sends again
+	canary   canary
+	next     int     // calls below it were looked at
+	left     int     // calls of this run that have not settled
+	settled  callSet // calls that settled in this run
+	failFast bool
+	hook     func(*Answer, resend) // told of every result
+	append   func([]flotilla.Record) error
+}
+
+// resend is why a settled call is sent again, and with which body.
+type resend struct {
+	why  string     // errored, expired, canceled, truncated, refused
+	was  tallied    // what its old answer counted as
+	grow *grownBody // truncated: the body with more room; nil: the row's own
+}
+
+// errFailFast ends a run at its first row that errored.
+var errFailFast = errors.New("a row errored and --fail-fast was given")
+
+// remaining is how many calls have not settled.
+func (s *source) remaining() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left
+}
+
+// rewind lets everything be pulled again that has not settled: a fleet forgets
+// what it did not send when its part ends.
+func (s *source) rewind() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next, s.canary.out = 0, -1
+	clear(s.canary.sent)
+}
+
+// wants says that a call has no answer that stands.
+func (s *source) wants(call int) bool {
+	if s.x.row(call).kind == noKind || s.settled.has(call) {
+		return false
+	}
+	_, again := s.again[call]
+	return again || s.standing.Outcome(call) == Pending
+}
+
+// pending says that a call is to be made: it wants an answer, and no equal call
+// before it will bring one (--dedupe).
+func (s *source) pending(call int) bool {
+	if !s.wants(call) {
+		return false
+	}
+	return !s.x.follows(call) || !s.wants(s.x.leader(call))
+}
+
+// Pull returns the next calls. While a canary is out there are none.
+func (s *source) Pull(most int) ([]flotilla.Row, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if call, out := s.canary.next(); out || call >= 0 {
+		if call < 0 {
+			return nil, nil
+		}
+		return []flotilla.Row{s.row(call)}, nil
+	}
+	var rows []flotilla.Row
+	for ; s.next < s.limit && len(rows) < most; s.next++ {
+		if s.pending(s.next) && !s.canary.sent[s.next] {
+			rows = append(rows, s.row(s.next))
+		}
+	}
+	if len(rows) == 0 {
+		return nil, io.EOF
+	}
+	return rows, nil
+}
+
+func (s *source) row(call int) flotilla.Row {
+	row := flotilla.Row{
+		Index: call, Facts: s.x.facts(s.x.row(call)), Nth: s.x.nth(call),
+		Failed: s.standing.Failed(call), InDoubt: s.standing.InDoubt(call),
+	}
+	if r, ok := s.again[call]; ok {
+		row.Failed, row.InDoubt = 0, false
+		if r.grow != nil {
+			out := row.Facts.Out
+			row.Facts = r.grow.facts
+			row.Facts.Out = out
+		}
+	}
+	return row
+}
+
+// Body makes the body of a call that is about to leave.
+func (s *source) Body(call int) ([]byte, error) {
+	s.mu.Lock()
+	r, again := s.again[call]
+	s.mu.Unlock()
+	if again && r.grow != nil {
+		return r.grow.body, nil
+	}
+	var rec record
+	if err := s.x.read(call/s.x.repeats, &rec); err != nil {
+		return nil, err
+	}
+	return s.x.build.body(nil, &rec)
+}
+
+// Settled takes a result, which is durable by now, to OUT.
+func (s *source) Settled(_ context.Context, res flotilla.Result) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var budget *flotilla.BudgetExceededError
+	if errors.As(res.Err, &budget) {
+		return nil // the run ends at its cap; the call stays pending
+	}
+	a := answerOf(&res)
+	a.Hash = s.sentHash(a.Row)
+	verdict, held := s.canary.settled(&a)
+	if verdict == canaryHolds {
+		return nil
+	}
+	if verdict == canaryStops {
+		return s.canaryError(held, a)
+	}
+	if held != nil {
+		if err := s.deliver(held); err != nil {
+			return err
+		}
+	}
+	return s.deliver(&a)
+}
+
+// sentHash is the hash of the body that a call was sent with.
+func (s *source) sentHash(call int) [16]byte {
+	if r, ok := s.again[call]; ok && r.grow != nil {
+		return r.grow.facts.Hash
+	}
+	return s.x.row(call).key
+}
+
+// deliver writes the line of an answer, and those of the calls that share it.
+func (s *source) deliver(a *Answer) error {
+	r := s.again[a.Row]
+	s.took(a.Row)
+	s.hook(a, r)
+	if err := s.w.settle(a, r.why); err != nil {
+		return err
+	}
+	if err := s.share(a); err != nil {
+		return err
+	}
+	if s.failFast && a.Outcome != Succeeded {
+		return errFailFast
+	}
+	return nil
+}
+
+// took notes that a call has settled.
+func (s *source) took(call int) {
+	delete(s.again, call)
+	s.settled.add(call)
+	s.left--
+}
+
+// share gives an answer to the calls with an equal body behind it (--dedupe).
+// They cost nothing, and are durable before their lines are written.
+func (s *source) share(a *Answer) error {
+	if !s.x.build.shape.Dedupe {
+		return nil
+	}
+	var records []flotilla.Record
+	var shared []Answer
+	for _, row := range s.x.twins(a.Row / s.x.repeats) {
+		call := int(row)*s.x.repeats + a.Row%s.x.repeats
+		if call == a.Row || call >= s.limit || !s.wants(call) {
+			continue
+		}
+		one := *a
+		one.Row, one.Cost, one.Attempts = call, 0, 0
+		shared = append(shared, one)
+		records = append(records, s.x.record(&one))
+	}
+	if len(shared) == 0 {
+		return nil
+	}
+	if err := s.append(records); err != nil {
+		return err
+	}
+	for i := range shared {
+		r := s.again[shared[i].Row]
+		s.took(shared[i].Row)
+		s.hook(&shared[i], r)
+		if err := s.w.settle(&shared[i], r.why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record is an answer that settles a call without an attempt.
+func (x *index) record(a *Answer) flotilla.Record {
+	return flotilla.Record{
+		Kind: flotilla.OutcomeRecord, Row: a.Row, At: a.When, Org: a.Org, Pool: x.kinds[x.row(a.Row).kind].pool, Tier: a.Tier, Model: a.Model,
+		Type: a.Outcome.String(), Hash: a.Hash, Nth: x.nth(a.Row), Answer: a.Body, Latency: a.Latency, Status: a.Status,
+		StopReason: a.StopReason, Emulated: a.Emulated,
+	}
+}

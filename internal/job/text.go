@@ -1,0 +1,271 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+)
+
+// Line is a line for people about how a run ended. The program puts its name
+// before it, and "error" or "hint" where it is one.
+type Line struct {
+	Kind string // "", "error" or "hint"
+	Text string
+}
+
+// Ending words how a run ended: why it stopped, what is left, what to do
+// (interface.md, "Texts" and "Exit codes"). Errors are the caller's to print.
+func (s *Summary) Ending(report *flotilla.Report) (lines []Line) {
+	say := func(kind, format string, args ...any) {
+		lines = append(lines, Line{kind, fmt.Sprintf(format, args...)})
+	}
+	if s.Pending > 0 {
+		s.sayPending(report, say)
+	}
+	if s.Truncated+s.RefusedByModel > 0 {
+		s.sayCut(say)
+	}
+	if s.Rejected > 0 {
+		say("", "%s set aside", rows(s.Rejected))
+	}
+	if failed := s.Errored + s.Expired + s.Canceled; failed > 0 {
+		s.sayErrors(say)
+		say("hint", "--retry %s sends these rows again", strings.Join(s.failedWords(), ","))
+	}
+	return lines
+}
+
+func (s *Summary) sayPending(report *flotilla.Report, say func(kind, format string, args ...any)) {
+	done := fmt.Sprintf("%s of %s done, %s pending", grouped(s.done()), rows(s.N), grouped(s.Pending))
+	switch report.Cause {
+	case flotilla.CapReached:
+		s.sayCap(report.Budget, done, say)
+	case flotilla.DeadlinePassed:
+		say("", "the deadline has passed; %s", done)
+		say("hint", "the same command with a later --deadline, or without one, goes on")
+	case flotilla.LanesClosed:
+		say("", "every lane is closed for longer than --max-wait; %s", done)
+		for _, c := range closedOrgs(report.Closed) {
+			say("", "%s: %s%s", c.Org, c.Class, reopening(c.Reopens))
+		}
+		say("hint", "the same command goes on once a lane is open again")
+	case flotilla.Interrupted:
+		say("", "interrupted; %s", done)
+		say("hint", "everything done is kept; the same command goes on")
+	default:
+		say("", "stopped; %s", done)
+	}
+}
+
+// sayCap tells of a cap, and of one that would be enough.
+func (s *Summary) sayCap(b *flotilla.BudgetExceededError, done string, say func(kind, format string, args ...any)) {
+	if b == nil {
+		say("", "stopped at the cap; %s", done)
+		return
+	}
+	if b.Per > 0 {
+		say("", "stopped at the cap for today: %s of %s; %s", b.Spent, b.Cap, done)
+		say("hint", "the same command goes on after local midnight, or with a larger cap")
+		return
+	}
+	say("", "stopped at the cap: %s of %s; %s", b.Spent, b.Cap, done)
+	more := s.ExpectedUSD - s.CostUSD
+	if s.done() > 0 {
+		more = flotilla.Money(float64(s.CostUSD) / float64(s.done()) * float64(s.Pending))
+	}
+	more = max(more, b.Needs)
+	enough := math.Ceil((s.CostUSD+more).Float()*1.05 + b.Needs.Float())
+	say("hint", "the same command with --max-spend %.0f finishes (about %s more)", enough, more)
+}
+
+// closedOrgs keeps one closed lane an org: the one that opens last.
+func closedOrgs(closed []flotilla.ClosedLane) []flotilla.ClosedLane {
+	var out []flotilla.ClosedLane
+	for _, c := range closed {
+		i := slices.IndexFunc(out, func(o flotilla.ClosedLane) bool { return o.Org == c.Org })
+		switch {
+		case i < 0:
+			out = append(out, c)
+		case c.Reopens.After(out[i].Reopens):
+			out[i] = c
+		}
+	}
+	slices.SortFunc(out, func(a, b flotilla.ClosedLane) int { return cmp.Compare(a.Org, b.Org) })
+	return out
+}
+
+func reopening(at time.Time) string {
+	if at.IsZero() {
+		return "; not known when it reopens"
+	}
+	return "; reopens " + at.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// sayCut counts aloud answers that are results and yet not what was asked for.
+func (s *Summary) sayCut(say func(kind, format string, args ...any)) {
+	var words, retry []string
+	if s.Truncated > 0 {
+		words, retry = append(words, grouped(s.Truncated)+" cut by max_tokens"), append(retry, "truncated")
+	}
+	if s.RefusedByModel > 0 {
+		words, retry = append(words, grouped(s.RefusedByModel)+" refused by the model"), append(retry, "refused")
+	}
+	say("", "answers: %s", strings.Join(words, ", "))
+	say("hint", "--retry %s sends only these rows again", strings.Join(retry, ","))
+}
+
+// errorsShown is how many kinds of error the text lists; the summary has all.
+const errorsShown = 5
+
+func (s *Summary) sayErrors(say func(kind, format string, args ...any)) {
+	for i, g := range s.Errors {
+		if i == errorsShown {
+			say("", "and %d more kinds of error", len(s.Errors)-i)
+			return
+		}
+		say("", "%s: %s: %s (such as %s)", rows(g.N), g.Type, clip(g.Message), g.ExampleID)
+	}
+	if s.Expired > 0 {
+		say("", "%s expired", rows(s.Expired))
+	}
+	if s.Canceled > 0 {
+		say("", "%s canceled", rows(s.Canceled))
+	}
+}
+
+// failedWords are the words of --retry for what has failed.
+func (s *Summary) failedWords() (words []string) {
+	for _, f := range []struct {
+		n int
+		o Outcome
+	}{{s.Errored, Errored}, {s.Expired, Expired}, {s.Canceled, Canceled}} {
+		if f.n > 0 {
+			words = append(words, f.o.String())
+		}
+	}
+	return words
+}
+
+// Text is the summary for people: what came of the rows, how long it took and
+// what it cost, lane by lane, and what it waited for.
+func (s *Summary) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s: %s\n", grouped(s.done()), rows(s.N), strings.Join(s.parts(), ", "))
+	if s.Attempts > 0 {
+		fmt.Fprintf(&b, "%s, %s calls/min, p50 %s, p95 %s; %d rate-limited, %d overloaded, %d transport errors\n",
+			seconds(s.WallS), grouped(int(s.CallsPerMin+.5)), millis(s.P50MS), millis(s.P95MS), s.RateLimited.Total(), s.Overloaded, s.TransportErrors)
+		if s.BoundS > 0 {
+			fmt.Fprintf(&b, "fastest possible %s, with our manners %s: %.0f %% of the fastest\n", seconds(s.BoundS), seconds(s.PoliteBoundS), 100*s.Efficiency)
+		}
+	}
+	fmt.Fprintf(&b, "%s%s\n", s.CostUSD, s.costWords())
+	s.lanesText(&b)
+	s.bindingText(&b)
+	return b.String()
+}
+
+func (s *Summary) parts() (out []string) {
+	for _, p := range []struct {
+		n    int
+		word string
+	}{
+		{s.Succeeded, "succeeded"},
+		{s.Errored, "errored"},
+		{s.Expired, "expired"},
+		{s.Canceled, "canceled"},
+		{s.Pending, "pending"},
+		{s.Cached, "cached"},
+		{s.Resumed, "from earlier runs"},
+		{s.InDoubt, "attempts in doubt"},
+	} {
+		if p.n > 0 || p.word == "succeeded" {
+			out = append(out, grouped(p.n)+" "+p.word)
+		}
+	}
+	return out
+}
+
+func (s *Summary) costWords() string {
+	var words []string
+	if s.CapUSD != nil {
+		words = append(words, "cap "+s.CapUSD.String())
+	}
+	if s.FailedUSD > 0 {
+		words = append(words, s.FailedUSD.String()+" for attempts without an answer")
+	}
+	if s.Hedges > 0 {
+		words = append(words, fmt.Sprintf("%s for %d hedges", s.HedgeUSD, s.Hedges))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(words, ", ") + ")"
+}
+
+func (s *Summary) lanesText(b *strings.Builder) {
+	used := slices.DeleteFunc(slices.Clone(s.ByLane), func(l LaneSummary) bool { return l.Attempts == 0 })
+	if len(used) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%-8s %-12s %9s %9s %12s %8s %8s %8s %10s\n", "org", "pool", "done", "attempts", "rate-limited", "peak", "p50", "p95", "cost")
+	for _, l := range used {
+		fmt.Fprintf(b, "%-8s %-12s %9s %9s %12s %8d %8s %8s %10s\n", l.Org, l.Pool, grouped(l.Succeeded), grouped(l.Attempts), grouped(l.RateLimited),
+			l.PeakInFlight, millis(l.P50MS), millis(l.P95MS), l.CostUSD)
+	}
+}
+
+// bindingText is the table of interface.md, "Texts": what the waiting was for.
+func (s *Summary) bindingText(b *strings.Builder) {
+	if len(s.Binding) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%-38s %-24s %s\n", "share of waiting", "whose to change", "one step more")
+	for _, l := range s.Binding {
+		if l.Share < 0.005 {
+			continue
+		}
+		fmt.Fprintf(b, "%s\n", strings.TrimRight(fmt.Sprintf("%-38s %-24s %s", fmt.Sprintf("%2.0f %%  %s", 100*l.Share, limitWords(l)), l.Whose, l.OneStepMore), " "))
+	}
+}
+
+// limitWords names a limit for people.
+func limitWords(l BindingSummary) string {
+	words := map[string]string{
+		"rpm": "requests a minute", "itpm": "input tokens a minute", "otpm": "output tokens a minute", "tpm": "tokens a minute", "tpd": "tokens a day",
+		"cap": "our cap of calls in flight", "little": "more calls would not help", "ramp": "warming up", "aimd": "backing off after refusals",
+		"overload": "overloaded (529)", "retry_after": "retry-after", "retry_budget": "our retry budget", "acceleration": "acceleration limit",
+		"concurrency": "concurrent connections", "hidden": "a limit without a header", "hard_floor": "our hard floor", "soft_floor": "our soft floor",
+		"budget": "the cap on money", "batch_queue": "batch queue", "batch_rpm": "batch requests a minute", "work": "no more rows to send", "latency": "the answers themselves",
+	}[l.Limit]
+	if words == "" {
+		words = l.Limit
+	}
+	if l.Org == "" {
+		return words
+	}
+	return l.Org + ": " + words
+}
+
+// seconds is a time for people.
+func seconds(s float64) string {
+	d := time.Duration(s * float64(time.Second))
+	switch {
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+}
+
+func millis(ms int64) string {
+	if ms < 1000 {
+		return fmt.Sprintf("%d ms", ms)
+	}
+	return fmt.Sprintf("%.1f s", float64(ms)/1000)
+}
