@@ -25,6 +25,9 @@ func (f *Fleet) send(now time.Duration, s *sched.Send) {
 	f.attempts[a.id] = a
 	c.hedged = c.hedged || s.Hedge
 	a.ctx, a.cancel = context.WithTimeout(f.ctx, f.clock.real(flightDeadline))
+	if f.cfg.Transport != nil {
+		a.ctx = context.WithValue(a.ctx, attemptKey{}, int64(s.Attempt))
+	}
 	a.stream = f.wantsStream(c.row.Facts)
 	if !c.stream.started {
 		c.stream.started = true

@@ -139,3 +139,12 @@ type Purse interface {
 	// answer that did not grow means that the cap is reached for now.
 	Grant(want Money) (total Money, err error)
 }
+
+type attemptKey struct{}
+
+// AttemptOf is the number of the attempt that a request of a Config.Transport
+// belongs to: 1, 2, 3 … in the order of the scheduler's decisions. 0: none.
+func AttemptOf(ctx context.Context) int64 {
+	n, _ := ctx.Value(attemptKey{}).(int64)
+	return n
+}

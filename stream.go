@@ -225,6 +225,7 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	if s.ended() {
 		return sched.Never
 	}
+	f.hold(now, s)
 	f.fill(now, s)
 	view := f.core.Stream(s.id)
 	wake := time.Duration(sched.Never)
@@ -252,6 +253,20 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 		return sched.Never
 	}
 	return wake
+}
+
+// hold keeps a source that takes its results slowly from filling the memory
+// with them.
+func (f *Fleet) hold(now time.Duration, s *stream) {
+	switch {
+	case !s.held && s.undelivered > holdBytes:
+		s.held = true
+	case s.held && s.undelivered < resumeBytes:
+		s.held = false
+	default:
+		return
+	}
+	f.step(now, &sched.PauseStream{Stream: s.id, Paused: s.held})
 }
 
 // flying counts the stream's exchanges that the driver has not seen end.
