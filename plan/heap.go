@@ -1,6 +1,6 @@
 package plan
 
-// flights is a heap of flights by (due time, order of pushing) that can take
+// flights is a heap of flights by (due time, attempt) that can take
 // any of them out.
 type flights []*flight
 
@@ -8,7 +8,7 @@ func (h flights) less(i, j int) bool {
 	if h[i].at != h[j].at {
 		return h[i].at < h[j].at
 	}
-	return h[i].seq < h[j].seq
+	return h[i].attempt < h[j].attempt
 }
 
 func (h flights) swap(i, j int) {

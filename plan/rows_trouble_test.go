@@ -11,7 +11,7 @@ import (
 
 // troubleRows are rows 22 to 24: the provider has trouble, not we.
 func troubleRows() []row {
-	return []row{stormRow(), unknownDayRow("silent", false), unknownDayRow("named in the text", true), knownDayRow(), stragglerRow()}
+	return []row{stormRow(), unknownDayRow("silent", false), unknownDayRow("named in the text", true), othersDayRow(), knownDayRow(), stragglerRow()}
 }
 
 // storm is row 22's: 60 s of which 0.9 is refused, then 30 s of half.
@@ -106,6 +106,33 @@ func unknownDayRow(name string, text bool) row {
 		run: func(_ *testing.T, seed uint64) []float64 {
 			o := s.playDays(seed, func(*Setting) {})
 			return []float64{float64(o.Refused[emulator.DailyLimit]), afterTheDay(o).Minutes(), lost(o)}
+		},
+	}
+}
+
+// othersDayRow is row 23 where another process used most of the day's tokens
+// up long before: our own ledger cannot tell when it reopens, only probes can,
+// which come every half hour (with a fifth of jitter).
+func othersDayRow() row {
+	const ours = 12 * time.Hour
+	return row{
+		n: 23, name: "daily cap, unknown, used up by another process",
+		checks: []check{most("attempts wasted", 60), most("minutes closed after the window opened", 37), most("lost", 0)},
+		run: func(_ *testing.T, seed uint64) []float64 {
+			sc := daily(false).scenario()
+			m := emulator.NewModel(sc, seed, epoch)
+			other := setting(&sc, work{n: 4_500, in: 800, out: 20, salt: 1}, seed)
+			back := sched.Never
+			s := setting(&sc, work{n: 3_000, in: 800, out: 20, salt: 2}, seed, func(s *Setting) {
+				s.Begin = ours
+				s.Observe = func(now time.Duration, ev sched.Event, _ []sched.Action) {
+					if _, ok := ev.(*sched.Done); ok && now > day {
+						back = min(back, now)
+					}
+				}
+			})
+			o := Rehearse(m, days, other, s)[1]
+			return []float64{float64(o.Refused[emulator.DailyLimit]), (back - day).Minutes(), lost(o)}
 		},
 	}
 }
