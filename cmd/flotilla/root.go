@@ -38,8 +38,9 @@ at any moment.`,
 		&cobra.Group{ID: commandsTry, Title: "Try without a key:"},
 		&cobra.Group{ID: commandsOther, Title: "Other:"},
 	)
-	addCommands(root, commandsKnow, newLimitsCmd(), newDoctorCmd())
-	addCommands(root, commandsTry, newEmulateCmd())
+	addCommands(root, commandsWork, newRunCmd())
+	addCommands(root, commandsKnow, newLimitsCmd(), newJobsCmd(), newDoctorCmd())
+	addCommands(root, commandsTry, newDemoCmd(), newEmulateCmd())
 	addCommands(root, commandsOther, newVersionCmd(), newCompletionCmd())
 	root.SetHelpCommandGroupID(commandsOther)
 	return root

@@ -165,18 +165,21 @@ func given[T any](fs *pflag.FlagSet, name, usage, standard string, parse func(st
 	}}, name, usage)
 }
 
-// givenFlag is a pflag.Value that keeps nothing but what was last typed.
+// givenFlag is a pflag.Value that keeps nothing but what was typed.
 type givenFlag struct {
-	text string
-	read func(string) error
+	texts []string
+	read  func(string) error
 }
 
 func (g *givenFlag) Set(text string) error {
-	g.text = text
-	return g.read(strings.TrimSpace(text))
+	if err := g.read(strings.TrimSpace(text)); err != nil {
+		return err
+	}
+	g.texts = append(g.texts, text)
+	return nil
 }
 
-func (g *givenFlag) String() string { return g.text }
+func (g *givenFlag) String() string { return strings.Join(g.texts, ",") }
 func (g *givenFlag) Type() string   { return "value" }
 
 // check refuses what no input could mend.
@@ -188,8 +191,6 @@ func (f *runFlags) check(inputs []string) error {
 		return withHint(errors.New("--tier batch: Message Batches are not built yet"), "--tier sync, or leave it out")
 	case f.price != nil && f.model == "":
 		return withHint(errors.New("--price needs --model: it is the price of that model"), "--model NAME --price in=3,out=15")
-	case f.order == orderInput && f.output == "" && f.retry != nil:
-		return errors.New("--retry rewrites lines, and standard output cannot be rewritten: give -o FILE")
 	case slices.Contains(f.keep, "all") && len(f.keep) > 1:
 		return errors.New("--keep all goes alone")
 	}

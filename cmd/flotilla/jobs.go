@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+// jobsFlags find the journal.
+type jobsFlags struct {
+	settings settingsFlags
+	json     bool
+}
+
+// newJobsCmd is what the journal knows.
+func newJobsCmd() *cobra.Command {
+	list := newJobsListCmd("jobs")
+	list.Short = "Show, pause, cancel, export, audit or remove the jobs of the journal"
+	list.Long = "What the journal knows of jobs. IDs may be shortened as long as they are one job's."
+	list.Example = "  flotilla jobs --since 30d\n  flotilla jobs show 7f3a --follow\n  flotilla jobs export 7f3a > results.jsonl"
+	list.Args = noJob
+	list.AddCommand(newJobsListCmd("list"), newJobsShowCmd(),
+		newSignalCmd("pause", "Send nothing new of a running job", journal.Pause),
+		newSignalCmd("resume", "Let a paused job go on", journal.Go),
+		newJobsCancelCmd(), newJobsExportCmd(), newJobsAuditCmd(), newJobsPruneCmd(), newJobsRmCmd())
+	return list
+}
+
+// noJob sends a mistyped subcommand to the help, and an id to show.
+func noJob(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return withHint(fmt.Errorf("flotilla jobs has no command %q", args[0]), "flotilla jobs show "+args[0]+", if it is a job; flotilla jobs --help lists the commands")
+}
+
+// oneJob takes one ID.
+func oneJob(cmd *cobra.Command, args []string) error {
+	return exactArgs(1, "the ID of one job")(cmd, args)
+}
+
+func (f *jobsFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.settings.journal, "journal", "", "journal `PATH` (default: the nearest .flotilla upwards)")
+	cmd.Flags().StringVar(&f.settings.config, "config", "", "configuration `FILE` instead of ./flotilla.yaml")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print as JSON")
+	group(cmd, groupAdvanced, "config")
+}
+
+// errNoJournal says that nothing was ever run here.
+var errNoJournal = errors.New("there is no journal here yet")
+
+// open opens the journal there is; it creates none.
+func (f *jobsFlags) open(cmd *cobra.Command) (*journal.Journal, error) {
+	f.settings.speed = 1
+	s, err := f.settings.load(cmd)
+	if err != nil {
+		return nil, err
+	}
+	path, err := journal.Locate(s.Journal, ".")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, withHint(fmt.Errorf("%w: %s", errNoJournal, path), "flotilla run makes it; --journal PATH names another one")
+	}
+	return journal.Open(cmd.Context(), path, journal.Options{})
+}
+
+// with runs f on the journal and closes it.
+func (f *jobsFlags) with(cmd *cobra.Command, do func(*journal.Journal) error) error {
+	j, err := f.open(cmd)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(j), j.Close())
+}
+
+// withJob runs f on the job that an argument names.
+func (f *jobsFlags) withJob(cmd *cobra.Command, id string, do func(*journal.Journal, *journal.JobInfo) error) error {
+	return f.with(cmd, func(j *journal.Journal) error {
+		info, err := j.Find(cmd.Context(), id)
+		if err != nil {
+			return err
+		}
+		return do(j, &info)
+	})
+}
+
+// rowCounts are a job's rows by outcome.
+type rowCounts struct {
+	N         int `json:"n"`
+	Succeeded int `json:"succeeded"`
+	Errored   int `json:"errored"`
+	Expired   int `json:"expired"`
+	Canceled  int `json:"canceled"`
+	Pending   int `json:"pending"`
+	InDoubt   int `json:"in_doubt"` // attempts
+}
+
+func (c *rowCounts) settled() int { return c.N - c.Pending }
+
+func countsOf(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (rowCounts, error) {
+	st, err := j.StateOf(ctx, info.ID)
+	if err != nil {
+		return rowCounts{}, err
+	}
+	n := st.Counts
+	return rowCounts{
+		N: info.N, Succeeded: n[journal.Succeeded], Errored: n[journal.Errored], Expired: n[journal.Expired],
+		Canceled: n[journal.Canceled], Pending: n[journal.Pending], InDoubt: st.Doubts,
+	}, nil
+}
+
+// stateText is how a job stands, a person's wish included.
+func stateText(info *journal.JobInfo) string {
+	switch {
+	case info.Holder == nil:
+		return info.State
+	case info.Signal == journal.Pause:
+		return "paused"
+	case info.Signal == journal.Cancel:
+		return "canceling"
+	}
+	return info.State
+}

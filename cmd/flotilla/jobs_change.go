@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+// newSignalCmd leaves word for the process that runs a job.
+func newSignalCmd(name, short string, s journal.Signal) *cobra.Command {
+	var flags jobsFlags
+	cmd := &cobra.Command{
+		Use:     name + " ID",
+		Short:   short,
+		Example: "  flotilla jobs " + name + " 7f3a",
+		Args:    oneJob,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return flags.withJob(cmd, args[0], func(j *journal.Journal, info *journal.JobInfo) error {
+				if info.Holder == nil {
+					return withHint(fmt.Errorf("job %s is not running: it is %s", info.Key, info.State), "the command that began it goes on: "+info.Command)
+				}
+				return j.Signal(cmd.Context(), info.ID, s)
+			})
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func newJobsCancelCmd() *cobra.Command {
+	var flags jobsFlags
+	cmd := &cobra.Command{
+		Use:   "cancel ID",
+		Short: "Give up the rows of a job that are pending",
+		Long: `Give up the rows of a job that are pending: they count as canceled, and what is in
+flight ends. What is done stays; --retry canceled sends them after all.`,
+		Example: "  flotilla jobs cancel 7f3a",
+		Args:    oneJob,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return flags.withJob(cmd, args[0], func(j *journal.Journal, info *journal.JobInfo) error {
+				if info.Holder != nil {
+					return j.Signal(cmd.Context(), info.ID, journal.Cancel)
+				}
+				n, err := cancelPending(cmd.Context(), j, info)
+				if err == nil {
+					_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s rows canceled\n", whole(n))
+				}
+				return err
+			})
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+// cancelBlock bounds one transaction.
+const cancelBlock = 1000
+
+// cancelPending settles what is pending of a job that nobody runs. Its lines are
+// written by the next run of its command.
+func cancelPending(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (n int, err error) {
+	job, err := j.Begin(ctx, journal.JobSpec{
+		Identity: info.Identity, Provider: info.Realm.Provider, Emulated: info.Realm.Emulated,
+		Command: info.Command, Inputs: info.Inputs, N: info.N,
+	})
+	if err != nil {
+		return 0, err
+	}
+	state := journal.Stopped
+	defer func() { err = errors.Join(err, job.End(ctx, state, nil)) }()
+	st, err := job.State(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var records []flotilla.Record
+	for row := range st.Rows() {
+		if st.Outcome(row) != journal.Pending {
+			continue
+		}
+		records = append(records, flotilla.Record{Kind: flotilla.OutcomeRecord, Job: job.ID, Row: row, At: time.Now(), Type: journal.Canceled.String()})
+		if len(records) == cancelBlock {
+			if err := j.Append(records); err != nil {
+				return n, err
+			}
+			n, records = n+len(records), records[:0]
+		}
+	}
+	if err := j.Append(records); err != nil {
+		return n, err
+	}
+	state = journal.Finished
+	return n + len(records), nil
+}
+
+func newJobsPruneCmd() *cobra.Command {
+	var flags jobsFlags
+	var compact bool
+	older := 30 * 24 * time.Hour
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove the jobs that ended long ago, with their answers",
+		Long: `Remove the jobs that ended long ago, with those of their answers that no other job
+has from the cache. What they cost stays counted.`,
+		Example: "  flotilla jobs prune --older 90d --compact",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return flags.with(cmd, func(j *journal.Journal) error {
+				n, err := j.Prune(cmd.Context(), time.Now().Add(-older))
+				if err == nil && compact {
+					err = j.Compact(cmd.Context())
+				}
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s jobs removed\n", whole(n))
+				return err
+			})
+		},
+	}
+	flags.add(cmd)
+	given(cmd.Flags(), "older", "than `TIME`, since they ended", "30d", parseSpan, func(d time.Duration) { older = d })
+	cmd.Flags().BoolVar(&compact, "compact", false, "give the room back to the file system; needs as much free disk as the journal has")
+	return cmd
+}
+
+func newJobsRmCmd() *cobra.Command {
+	var flags jobsFlags
+	cmd := &cobra.Command{
+		Use:     "rm ID…",
+		Short:   "Remove jobs, with their answers",
+		Example: "  flotilla jobs rm 7f3a",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return oneJob(cmd, args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return flags.with(cmd, func(j *journal.Journal) error {
+				for _, id := range args {
+					info, err := j.Find(cmd.Context(), id)
+					if err != nil {
+						return err
+					}
+					if err := j.Remove(cmd.Context(), info.ID); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+// jobLine is a job in a list.
+type jobLine struct {
+	ID       string         `json:"id"`
+	State    string         `json:"state"`
+	Rows     rowCounts      `json:"rows"`
+	SpentUSD flotilla.Money `json:"spent_usd"`
+	Created  time.Time      `json:"created"`
+	Ended    *time.Time     `json:"ended"`
+	Emulated string         `json:"emulated,omitempty"`
+	Command  string         `json:"command"`
+}
+
+func newJobsListCmd(use string) *cobra.Command {
+	var flags jobsFlags
+	var since time.Duration
+	cmd := &cobra.Command{
+		Use:     use,
+		Short:   "List the jobs of the journal, newest first",
+		Example: "  flotilla jobs list --since 7d --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var lines []jobLine
+			err := flags.with(cmd, func(j *journal.Journal) (err error) {
+				lines, err = listJobs(cmd.Context(), j, since)
+				return err
+			})
+			if errors.Is(err, errNoJournal) {
+				err = nil // no journal, no jobs
+			}
+			if err != nil {
+				return err
+			}
+			if flags.json {
+				return printJSON(cmd.OutOrStdout(), lines)
+			}
+			return printJobs(cmd.OutOrStdout(), lines)
+		},
+	}
+	flags.add(cmd)
+	given(cmd.Flags(), "since", "only those begun or ended in the last `TIME`, such as 30d", "", parseSpan, func(d time.Duration) { since = d })
+	return cmd
+}
+
+func listJobs(ctx context.Context, j *journal.Journal, since time.Duration) ([]jobLine, error) {
+	var from time.Time
+	if since > 0 {
+		from = time.Now().Add(-since)
+	}
+	infos, err := j.Jobs(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]jobLine, 0, len(infos))
+	for i := range infos {
+		line, err := lineOf(ctx, j, &infos[i])
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+func lineOf(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (jobLine, error) {
+	rows, err := countsOf(ctx, j, info)
+	return jobLine{
+		ID: info.Key, State: stateText(info), Rows: rows, SpentUSD: info.Spent, Created: info.Created, Ended: someTime(info.Ended),
+		Emulated: info.Realm.Emulated, Command: info.Command,
+	}, err
+}
+
+func printJobs(w io.Writer, lines []jobLine) error {
+	if len(lines) == 0 {
+		_, err := fmt.Fprintln(w, "no jobs")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "job\tstate\trows\terrored\tspent\tbegun\tcommand")
+	for i := range lines {
+		l := &lines[i]
+		spent := l.SpentUSD.String()
+		if l.Emulated != "" {
+			spent += " emulated"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s/%s\t%s\t%s\t%s\t%s\n", l.ID, l.State, whole(l.Rows.settled()), whole(l.Rows.N),
+			whole(l.Rows.Errored), spent, l.Created.Local().Format("2006-01-02 15:04"), l.Command)
+	}
+	return t.Flush()
+}

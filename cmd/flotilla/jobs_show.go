@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+// jobDetail is everything the journal says of a job.
+type jobDetail struct {
+	jobLine
+	Provider string          `json:"provider"`
+	Inputs   []string        `json:"inputs"`
+	Outputs  []string        `json:"outputs"`
+	Runs     int             `json:"runs"` // invocations
+	PID      int             `json:"pid,omitempty"`
+	Host     string          `json:"host,omitempty"`
+	Summary  json.RawMessage `json:"summary"` // of the last invocation that came to its end
+}
+
+// followEvery is how often a followed job is looked at.
+const followEvery = 2 * time.Second
+
+func newJobsShowCmd() *cobra.Command {
+	var flags jobsFlags
+	var follow bool
+	cmd := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show one job, or follow it until it ends",
+		Example: "  flotilla jobs show 7f3a --follow",
+		Args:    oneJob,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return flags.withJob(cmd, args[0], func(j *journal.Journal, info *journal.JobInfo) error {
+				if follow {
+					if err := followJob(cmd.Context(), j, info, cmd.ErrOrStderr()); err != nil {
+						return err
+					}
+				}
+				return showJob(cmd, j, info, flags.json)
+			})
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().BoolVar(&follow, "follow", false, "show how far it is on standard error until it ends")
+	return cmd
+}
+
+func showJob(cmd *cobra.Command, j *journal.Journal, info *journal.JobInfo, asJSON bool) error {
+	line, err := lineOf(cmd.Context(), j, info)
+	if err != nil {
+		return err
+	}
+	d := jobDetail{jobLine: line, Provider: info.Realm.Provider, Inputs: info.Inputs, Outputs: []string{}, Runs: info.Runs, Summary: info.Totals}
+	for _, o := range info.Outs {
+		d.Outputs = append(d.Outputs, o.Path)
+	}
+	if info.Holder != nil {
+		d.PID, d.Host = info.Holder.PID, info.Holder.Host
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), d)
+	}
+	return d.print(cmd.OutOrStdout())
+}
+
+func (d *jobDetail) print(w io.Writer) error {
+	p := &fieldPrinter{w: w}
+	p.field("job", d.ID)
+	state := d.State
+	if d.PID > 0 {
+		state += fmt.Sprintf(", by process %d on %s", d.PID, d.Host)
+	}
+	p.field("state", state)
+	p.field("command", d.Command)
+	p.field("provider", d.Provider)
+	if d.Emulated != "" {
+		p.field("emulated", d.Emulated)
+	}
+	for _, in := range d.Inputs {
+		p.field("input", in)
+	}
+	for _, out := range d.Outputs {
+		p.field("output", out)
+	}
+	r := &d.Rows
+	p.field("rows", fmt.Sprintf("%s: %s succeeded, %s errored, %s expired, %s canceled, %s pending",
+		whole(r.N), whole(r.Succeeded), whole(r.Errored), whole(r.Expired), whole(r.Canceled), whole(r.Pending)))
+	if r.InDoubt > 0 {
+		p.field("in doubt", fmt.Sprintf("%s attempts; flotilla jobs audit %s lists them", whole(r.InDoubt), d.ID))
+	}
+	p.field("spent", d.SpentUSD.String())
+	p.field("begun", d.Created.Local().Format(time.DateTime))
+	if d.Ended != nil {
+		p.field("ended", d.Ended.Local().Format(time.DateTime))
+	}
+	p.field("invocations", whole(d.Runs))
+	return p.err
+}
+
+// fieldPrinter prints names and values in two columns.
+type fieldPrinter struct {
+	w   io.Writer
+	err error
+}
+
+func (p *fieldPrinter) field(name, value string) {
+	if p.err == nil && value != "" {
+		_, p.err = fmt.Fprintf(p.w, "%-12s %s\n", name, value)
+	}
+}
+
+// followJob shows how far a job is that another process runs, until that ends.
+// It reads the journal alone.
+func followJob(ctx context.Context, j *journal.Journal, info *journal.JobInfo, w io.Writer) error {
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	var m meter
+	for {
+		rows, err := countsOf(ctx, j, info)
+		if err != nil {
+			return err
+		}
+		c := counts{rows: rows.N, done: rows.settled(), errored: rows.Errored, calls: rows.settled(), spent: info.Spent}
+		m.add(c, &flotilla.Snapshot{At: time.Now()})
+		s := standing{at: time.Now(), job: info.Key, counts: c, rates: m.rates(), eta: m.eta(rows.Pending)}
+		if _, err := fmt.Fprintln(w, s.line()); err != nil || info.Holder == nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		if *info, err = j.Find(ctx, info.Key); err != nil {
+			return err
+		}
+	}
+}

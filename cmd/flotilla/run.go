@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/job"
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+func newRunCmd() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run INPUT… [-o OUT]",
+		Short: "Carry every row of a file to a result",
+		Long: `Carry every row to a result: of JSON lines (.jsonl, .gz, .zst), CSV, Parquet, or - for
+standard input. A row is a batch request, a Messages body, or anything at all with
+--prompt. Interrupt it at any moment; the same command goes on.`,
+		Example: `  flotilla run prompts.csv --prompt '{{.question}}' --model claude-haiku-4-5 --max-tokens 300 -o out.jsonl
+  flotilla run requests.jsonl -o out.jsonl --max-spend 40 --deadline 08:00
+  flotilla run requests.jsonl -n`,
+		RunE: func(cmd *cobra.Command, inputs []string) error { return f.run(cmd, inputs) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (f *runFlags) run(cmd *cobra.Command, inputs []string) error {
+	if err := f.check(inputs); err != nil {
+		return err
+	}
+	s, err := f.settings.load(cmd)
+	if err != nil {
+		return err
+	}
+	f.apply(s)
+	r := &runner{flags: f, settings: s, inputs: inputs, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
+	r.command = commandLine(cmd, inputs)
+	if f.dryRun {
+		return r.dry(cmd.Context())
+	}
+	return r.run(cmd.Context())
+}
+
+// runner is one invocation of run on its way.
+type runner struct {
+	flags    *runFlags
+	settings *Settings
+	inputs   []string
+	command  string // for people
+	in       io.Reader
+	out, err io.Writer
+
+	journal  *journal.Journal
+	shares   *shares
+	purse    *purse // nil: no cap per day
+	fleet    *flotilla.Fleet
+	infos    []flotilla.OrgInfo
+	trace    io.WriteCloser // nil: none
+	progress *progress
+	deadline time.Time // zero: none
+
+	mu   sync.Mutex
+	last job.Progress // as the job told it last
+	plan job.Plan
+}
+
+// run opens everything, in the order in which it can go wrong cheaply, carries
+// the job and closes everything again.
+func (r *runner) run(ctx context.Context) (err error) {
+	s := r.settings
+	if err := s.NeedOrgs(); err != nil {
+		return err
+	}
+	shape, err := r.flags.shape(s)
+	if err != nil {
+		return err
+	}
+	s.knownLimits(ctx, r.flags.prices())
+	for _, w := range s.Warnings {
+		warn(r.err, w)
+	}
+	path, err := journal.Locate(s.Journal, ".")
+	if err != nil {
+		return err
+	}
+	if r.journal, err = journal.Open(ctx, path, journal.Options{}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.journal.Close()) }()
+	if r.journal.Exclusive() {
+		warn(r.err, path+" is on a network file system: one process at a time can use it")
+	}
+	if err := r.connect(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		if e := r.disconnect(); err == nil {
+			err = e
+		}
+	}()
+	return r.job(ctx, shape)
+}
+
+// connect makes the fleet and learns who the orgs are.
+func (r *runner) connect(ctx context.Context) (err error) {
+	if r.trace, err = openTrace(r.flags.trace); err != nil {
+		return err
+	}
+	r.shares = &shares{journal: r.journal}
+	r.progress = newProgress(r.view())
+	c := r.flags.fleetConfig(r.settings)
+	c.Store, c.Slots, c.Memory, c.Notify = testStore(r.journal), r.shares, r.shares, r.progress.notify
+	if r.trace != nil {
+		c.Trace = r.trace
+	}
+	if r.fleet, err = flotilla.New(c); err != nil {
+		return err
+	}
+	if r.infos, err = connect(ctx, r.fleet, r.err); err != nil {
+		return errors.Join(err, r.disconnect())
+	}
+	return nil
+}
+
+// testStore lets a test put something between a fleet and its journal.
+var testStore = func(s flotilla.Store) flotilla.Store { return s }
+
+func (r *runner) disconnect() error {
+	err := r.fleet.Close()
+	if r.trace != nil {
+		err = errors.Join(err, r.trace.Close())
+	}
+	return err
+}
+
+// job carries the job itself.
+func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
+	mark, err := emulatedMark(r.infos)
+	if err != nil {
+		return err
+	}
+	r.shares.learn(journal.Realm{Provider: shape.Provider, Emulated: mark}, r.infos, r.fleet.Now)
+	cfg, err := r.jobConfig(shape, mark)
+	if err != nil {
+		return err
+	}
+	run, err := job.Open(ctx, r.fleet, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, run.Close()) }()
+	if err := run.Begin(ctx, r.books()); err != nil {
+		return err
+	}
+	r.plan = run.Plan()
+	r.start(mark)
+	if err := r.confirm(ctx); err != nil {
+		return err // closing the journal gives the job back
+	}
+	return r.carry(ctx, run)
+}
+
+// books is the journal as the job sees it. The purse is of the job that begins.
+func (r *runner) books() books {
+	return books{r.journal, func(id int64) {
+		if r.purse != nil {
+			r.purse.job = id
+		}
+	}}
+}
+
+func (r *runner) confirm(ctx context.Context) error {
+	in, out := terminalOf(r.in), terminalOf(r.err)
+	if !r.flags.needsAsking(r.settings, r.plan.Expected, in, out) {
+		return nil
+	}
+	return ask(ctx, r.in, r.err, r.plan.Expected, r.plan.Worst)
+}
+
+// spoolDir is where copies of input go: beside the journal, where there is one.
+func (r *runner) spoolDir() string {
+	if r.journal == nil {
+		return ""
+	}
+	return filepath.Dir(r.journal.Path())
+}

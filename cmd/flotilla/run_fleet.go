@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/price"
+)
+
+// apply lets the flags of run win over what files and environment say.
+func (f *runFlags) apply(s *Settings) {
+	for family, n := range f.conc {
+		s.Conc[family] = n
+	}
+	if f.share != nil {
+		s.Share = *f.share
+	}
+	if f.ramp != nil {
+		s.Ramp = *f.ramp
+	}
+	if f.softFloor != 0 {
+		s.SoftFloor = f.softFloor
+	}
+	if f.hardFloor != 0 {
+		s.HardFloor = f.hardFloor
+	}
+	if f.spend.job > 0 {
+		s.MaxSpend = f.spend.job
+	}
+	if f.spend.day > 0 {
+		s.MaxSpendPerDay = f.spend.day
+	}
+	r := &s.Retry
+	for _, n := range []struct{ to, from *float64 }{{&r.BudgetPerMin, &f.retries.BudgetPerMin}, {&r.BudgetPerSucc, &f.retries.BudgetPerSucc}} {
+		if *n.from > 0 {
+			*n.to = *n.from
+		}
+	}
+	if f.retries.MaxAttempts > 0 {
+		r.MaxAttempts = f.retries.MaxAttempts
+	}
+}
+
+// hedging says whether stragglers may get second attempts (interface.md, "Flags
+// of run").
+func (f *runFlags) hedging() bool {
+	if f.hedge != nil {
+		return *f.hedge
+	}
+	return f.deadline != deadline{} || f.prefer == flotilla.Fast
+}
+
+// prices is the published table, and what --price adds to it.
+func (f *runFlags) prices() *price.Table {
+	table := price.Published()
+	if f.price == nil {
+		return table
+	}
+	m, known := table.Lookup(f.model)
+	if !known {
+		return table.With(price.Unlisted(f.model, *f.price))
+	}
+	return table.With(m.WithPrices(*f.price))
+}
+
+// fleetConfig is what a run asks of its fleet, but for the journal's parts.
+func (f *runFlags) fleetConfig(s *Settings) flotilla.Config {
+	c := s.FleetConfig()
+	c.Hedge, c.Stream, c.Prices = f.hedging(), f.stream, f.prices()
+	if testTransport != nil {
+		c.Transport = testTransport
+	}
+	return c
+}
+
+// testTransport lets a test put something between a fleet and the network.
+var testTransport func(flotilla.Org) http.RoundTripper
+
+// openTrace creates the file of --trace; nil: none was asked for.
+func openTrace(path string) (io.WriteCloser, error) {
+	if path == "" {
+		return nil, nil
+	}
+	w, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("--trace: %w", err)
+	}
+	return w, nil
+}
+
+// knownLimits asks the Rate Limits API of every org that we have an admin key
+// for, and gives the orgs what it says. A read that fails is a warning: headers
+// will tell.
+func (s *Settings) knownLimits(ctx context.Context, table *price.Table) {
+	if len(s.AdminKeys) == 0 {
+		return
+	}
+	infos, err := connectOrgs(ctx, s)
+	if err != nil {
+		return // the run's own connection says why
+	}
+	var r limitsReport
+	known := r.askAdmin(ctx, s, table)
+	s.Warnings = append(s.Warnings, r.Notes...)
+	for _, info := range infos {
+		api := known[info.ID]
+		if !info.Usable() || api == nil {
+			continue
+		}
+		for i := range s.Orgs {
+			if s.Orgs[i].Name == info.Name {
+				s.Orgs[i].take(api)
+			}
+		}
+	}
+}
+
+// take sets an org's limits from the Rate Limits API, which knows better than
+// a usage tier.
+func (o *OrgSetting) take(api *rateLimits) {
+	limits := map[string]flotilla.Limits{}
+	for pool, l := range o.PerMinute {
+		limits[pool] = l
+	}
+	for pool, l := range api.pools {
+		limits[pool] = l.Limits
+		if l.TokensPerDay > 0 && o.TokensPerDay == 0 {
+			o.TokensPerDay = l.TokensPerDay
+		}
+	}
+	o.PerMinute = limits
+}
+
+// connect learns who the orgs are and says which cannot be used. The error is
+// final.
+func connect(ctx context.Context, fleet *flotilla.Fleet, stderr io.Writer) ([]flotilla.OrgInfo, error) {
+	infos, err := fleet.Connect(ctx)
+	if err != nil && !errors.Is(err, flotilla.ErrNoOrg) {
+		return nil, err
+	}
+	for _, o := range infos {
+		switch {
+		case o.SameAs != "":
+			warn(stderr, fmt.Sprintf("%s and %s are keys of one org: they share its limits, and %s is not used",
+				title(o.SameAs), title(o.Name), title(o.Name)))
+		case o.Err != nil:
+			warn(stderr, fmt.Sprintf("%s is not used: %s", title(o.Name), o.Err))
+		case o.Skew.Abs() > maxSkew && o.Emulated == "":
+			warn(stderr, fmt.Sprintf("the clock of %s is %s from ours; deadlines are by ours", title(o.Name), o.Skew))
+		}
+	}
+	return infos, err
+}
+
+// emulatedMark is what the orgs in use say of an emulator; empty: the real
+// provider. Orgs of both kinds cannot share a job.
+func emulatedMark(infos []flotilla.OrgInfo) (string, error) {
+	mark, found := "", false
+	for _, o := range infos {
+		if !o.Usable() {
+			continue
+		}
+		if found && o.Emulated != mark {
+			return "", fmt.Errorf("some orgs are answered by an emulator and some are not (%q and %q)", mark, o.Emulated)
+		}
+		mark, found = o.Emulated, true
+	}
+	return mark, nil
+}
+
+// orgsText names the orgs in use with the first characters of their ids.
+func orgsText(infos []flotilla.OrgInfo) string {
+	var parts []string
+	for _, o := range infos {
+		if o.Usable() {
+			parts = append(parts, strings.TrimSpace(title(o.Name)+" "+o.ID[:min(8, len(o.ID))]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

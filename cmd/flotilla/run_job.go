@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/job"
+)
+
+// shape is what the flags say of requests, texts of files read.
+func (f *runFlags) shape(s *Settings) (job.Shape, error) {
+	shape := job.Shape{
+		Model: f.model, MaxTokens: f.maxTokens, IDFields: f.idFields, Repeats: f.repeats, Dedupe: f.dedupe,
+		Version: s.Version, Betas: s.Betas,
+	}
+	var err error
+	if shape.Provider, err = flotilla.Provider(s.BaseURL); err != nil {
+		return shape, err
+	}
+	for _, text := range []struct {
+		flag, value string
+		to          *string
+	}{{"--prompt", f.prompt, &shape.Prompt}, {"--system", f.system, &shape.System}, {"--params", f.params, &shape.Params}} {
+		if *text.to, err = job.ReadText(text.value); err != nil {
+			return shape, fmt.Errorf("%s: %w", text.flag, err)
+		}
+		if text.value != "" && *text.to == "" {
+			return shape, fmt.Errorf("%s is empty", text.flag)
+		}
+	}
+	return shape, nil
+}
+
+// jobConfig is what the job package is asked to do.
+func (r *runner) jobConfig(shape job.Shape, mark string) (job.Config, error) {
+	f, s := r.flags, r.settings
+	opt := flotilla.Options{Prefer: f.prefer, MaxSpend: s.MaxSpend, MaxWait: f.maxWait, MaxWaitDaily: f.maxWait}
+	now := r.now()
+	var err error
+	if r.deadline, err = f.deadline.from(now()); err != nil {
+		return job.Config{}, err
+	}
+	opt.Deadline = r.deadline
+	if s.MaxSpendPerDay > 0 && r.journal != nil {
+		r.purse = &purse{journal: r.journal, limit: s.MaxSpendPerDay, now: now}
+		opt.Purse = r.purse
+	}
+	return job.Config{
+		Inputs: r.inputs, Stdin: r.in, Shape: shape,
+		Output: job.Output{
+			Path: f.output, Stdout: r.out, Terminal: terminalOf(r.out) != nil,
+			Keep: f.keep, ByInput: f.order == orderInput, Overwrite: f.overwrite,
+		},
+		SkipBad: f.skipBad, Limit: f.limit, OutTokens: f.outTokens.mean, Retry: f.retry, NoCache: f.noCache, Reuse: f.reuse, FailFast: f.failFast,
+		Dir: r.spoolDir(), Command: r.command, Emulated: mark, Prices: f.prices(),
+		Options: opt, Now: now, Say: func(text string) { warn(r.err, text) }, Settled: r.settled,
+	}, nil
+}
+
+// settled is told by the job of every row.
+func (r *runner) settled(p job.Progress) {
+	r.mu.Lock()
+	r.last = p
+	r.mu.Unlock()
+}
+
+// counts is how far the job is, for progress.
+func (r *runner) counts() counts {
+	r.mu.Lock()
+	p := r.last
+	r.mu.Unlock()
+	c := counts{rows: r.plan.Rows, done: r.plan.Settled + r.plan.Cached, spent: r.plan.Spent + p.Cost, calls: p.Settled, out: p.Output}
+	if p.Settled > 0 {
+		c.done, c.errored = p.Done, p.Failed
+	}
+	if r.plan.Pending > 0 {
+		c.in = r.plan.Tokens * int64(p.Settled) / int64(r.plan.Pending)
+	}
+	return c
+}
+
+// carry makes the calls, showing how far they are, and tells how it ended.
+func (r *runner) carry(ctx context.Context, run *job.Run) error {
+	if r.plan.Pending > 0 {
+		r.progress.start(watched{
+			job: r.plan.Job, cap: r.settings.MaxSpend, deadline: r.deadline, counts: r.counts, snapshot: r.fleet.Snapshot,
+		})
+	}
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-stopNow(ctx):
+			_ = r.fleet.Close() // what is in flight is in doubt, as after a crash
+		case <-ended:
+		}
+	}()
+	s, report, err := run.Carry(ctx)
+	close(ended)
+	r.progress.end()
+	return r.finish(&s, &report, err)
+}
+
+// finish says how the run ended and writes the summary.
+func (r *runner) finish(s *job.Summary, report *flotilla.Report, err error) error {
+	if r.flags.summary != "" && s.JobID != "" {
+		err = errors.Join(err, s.WriteFile(r.flags.summary))
+	}
+	code := job.ExitCode(report.Cause, err, s)
+	if err != nil {
+		return exitWith(code, err)
+	}
+	r.tell(s, report)
+	if code == job.ExitOK {
+		return nil
+	}
+	return exitWith(code, nil)
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/flotilla-llm/flotilla/emulator"
+)
+
+// TestRunScripts and TestJobsScripts run the program against emulators of
+// their own. Their scripts have these commands besides testscript's:
+//
+//	emulate SCENARIO SPEED      begins an emulator at $API
+//	fault JSON                  adds a fault to it
+//	served NAME=N…              compares figures of its stats: requests, succeeded
+//	exits CODE COMMAND…         runs a command and compares its exit code
+//	rows FILE N                 writes N rows with id and question
+//	results FILE N [TYPE]       counts the lines of an OUT, each id once (of one result.type)
+//	edit FILE OLD NEW           replaces text in a file
+func TestRunScripts(t *testing.T)  { runScripts(t, "testdata/run") }
+func TestJobsScripts(t *testing.T) { runScripts(t, "testdata/jobs") }
+
+func runScripts(t *testing.T, dir string) {
+	testscript.Run(t, testscript.Params{
+		Dir: dir,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("ANTHROPIC_API_KEY", emulator.Key("high"))
+			env.Setenv("ANTHROPIC_BATCH_KEY", emulator.Key("batch"))
+			env.Setenv("ANTHROPIC_API_KEY_LOW_PRIO", emulator.Key("low"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"emulate": scriptEmulate, "fault": scriptFault, "served": scriptServed, "exits": scriptExits,
+			"rows": scriptRows, "results": scriptResults, "edit": scriptEdit,
+		},
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+	})
+}
+
+// serving are the emulators of scripts by their URL.
+var serving syncMap[*emulator.Server]
+
+func scriptEmulate(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: emulate SCENARIO SPEED")
+	}
+	sc, err := emulator.Named(args[0])
+	ts.Check(err)
+	speed, err := strconv.ParseFloat(args[1], 64)
+	ts.Check(err)
+	s, err := emulator.New(emulator.Options{Scenario: sc, Seed: 1, Speed: speed})
+	ts.Check(err)
+	url, err := s.Listen("127.0.0.1:0")
+	ts.Check(err)
+	serving.set(url, s)
+	ts.Defer(func() { _ = s.Close() })
+	ts.Setenv("API", url)
+	ts.Setenv("ANTHROPIC_BASE_URL", url)
+}
+
+func scriptFault(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(postJSON(ts.Getenv("API")+"/emulator/faults", strings.Join(args, " ")))
+}
+
+func scriptServed(ts *testscript.TestScript, neg bool, args []string) {
+	st := serving.get(ts.Getenv("API")).Stats()
+	text, err := json.Marshal(st)
+	ts.Check(err)
+	var all map[string]any
+	ts.Check(json.Unmarshal(text, &all))
+	for _, a := range args {
+		name, want, _ := strings.Cut(a, "=")
+		if got := fmt.Sprint(all[name]); (got == want) == neg {
+			ts.Fatalf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	code := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+func scriptRows(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(writeDemoRows(f, n, 1))
+	ts.Check(f.Close())
+}
+
+func scriptResults(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	kind := ""
+	if len(args) > 2 {
+		kind = args[2]
+	}
+	lines, err := readResults(ts.MkAbs(args[0]))
+	ts.Check(err)
+	n, seen := 0, map[string]bool{}
+	for _, l := range lines {
+		if seen[l.ID] {
+			ts.Fatalf("%s stands twice", l.ID)
+		}
+		seen[l.ID] = true
+		if kind == "" || l.Result.Type == kind {
+			n++
+		}
+	}
+	if (n == want) == neg {
+		ts.Fatalf("%d lines, want %d", n, want)
+	}
+}
+
+func scriptEdit(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	text, err := os.ReadFile(path)
+	ts.Check(err)
+	if !strings.Contains(string(text), args[1]) {
+		ts.Fatalf("%s does not contain %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(path, []byte(strings.ReplaceAll(string(text), args[1], args[2])), 0o600))
+}
+
+// resultLine is what tests read of a line of OUT.
+type resultLine struct {
+	ID     string `json:"custom_id"`
+	Result struct {
+		Type    string
+		Message struct {
+			Content []struct{ Text string }
+			Usage   struct {
+				Input  int64 `json:"input_tokens"`
+				Output int64 `json:"output_tokens"`
+			}
+		}
+		Error struct {
+			Error struct{ Type, Message string }
+		}
+	}
+	Flotilla struct {
+		Org      string
+		Attempts int
+		Cost     json.Number `json:"cost_usd"`
+		Cached   bool
+		Body     string
+		Retried  string
+	}
+}
+
+// readResults reads an OUT strictly: whole lines of valid JSON and nothing else.
+func readResults(path string) ([]resultLine, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []resultLine
+	r := bufio.NewReaderSize(f, 1<<20)
+	for {
+		line, err := r.ReadBytes('\n')
+		if len(line) == 0 {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: line %d is torn", path, len(out)+1)
+		}
+		var l resultLine
+		if err := json.Unmarshal(line, &l); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, len(out)+1, err)
+		}
+		out = append(out, l)
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/job"
+	"github.com/flotilla-llm/flotilla/price"
+)
+
+// start says what is about to happen (interface.md, "Starting, running,
+// ending"), whatever --progress says.
+func (r *runner) start(mark string) {
+	for _, w := range r.plan.Warnings {
+		warn(r.err, w)
+	}
+	for _, line := range r.startLines(mark) {
+		_, _ = fmt.Fprintln(r.err, "flotilla: "+line)
+	}
+}
+
+func (r *runner) startLines(mark string) []string {
+	p := &r.plan
+	lines := []string{
+		fmt.Sprintf("job %s: %s, %s; prices of %s", p.Job, rowsText(p), strings.Join(p.Models, ", "), p.Priced),
+		fmt.Sprintf("%s%s; %s; journal %s", orgsText(r.infos), emulatedText(mark), r.capText(), r.journal.Path()),
+	}
+	if p.Pending == 0 {
+		return append(lines, "nothing is left to send")
+	}
+	return append(lines, r.routeText())
+}
+
+// rowsText counts what is done and what is to do.
+func rowsText(p *job.Plan) string {
+	text := fmt.Sprintf("%s rows, %s cached, %s equal", whole(p.Rows), whole(p.Cached), whole(p.Equal))
+	if p.Settled > 0 {
+		text += fmt.Sprintf(", %s done before", whole(p.Settled))
+	}
+	if p.Rejected > 0 {
+		text += fmt.Sprintf(", %s set aside", whole(p.Rejected))
+	}
+	if p.InDoubt > 0 {
+		text += fmt.Sprintf(", %s in doubt", whole(p.InDoubt))
+	}
+	return text
+}
+
+func emulatedText(mark string) string {
+	if mark == "" {
+		return ""
+	}
+	return " (emulated: " + mark + ")"
+}
+
+// capText is the cap on calls in flight of each family, and who set it.
+func (r *runner) capText() string {
+	var parts []string
+	for _, family := range r.families() {
+		parts = append(parts, fmt.Sprintf("%d calls per key (%s, %s)", r.settings.capOf(family), family, r.capFrom(family)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// families are those of the job's models.
+func (r *runner) families() []string {
+	var out []string
+	for _, m := range r.plan.Models {
+		if f := price.FamilyOf(m); !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (r *runner) capFrom(family string) string {
+	name := concPrefix + strings.ToUpper(family)
+	_, set := r.settings.Conc[family]
+	switch {
+	case r.flags.conc[family] > 0:
+		return "--conc"
+	case r.settings.Env.get(name) != "":
+		return name
+	case set:
+		return "caps of a configuration file"
+	}
+	return "default"
+}
+
+// routeText is the way the job goes, what it costs and when it ends.
+func (r *runner) routeText() string {
+	p := &r.plan
+	orgs := len(r.usable())
+	text := fmt.Sprintf("sync over %s: %s to send, %s expected, at most %s", plural(orgs, "org"), whole(p.Pending), p.Expected, p.Worst)
+	fc := r.forecast()
+	now := r.now()()
+	if fc.latest > 0 {
+		text += fmt.Sprintf("; ends %s to %s", clockTime(now.Add(fc.soonest), now), clockTime(now.Add(fc.latest), now))
+	}
+	if !r.deadline.IsZero() {
+		text += "; deadline " + r.deadline.Local().Format("2006-01-02 15:04:05 MST")
+	}
+	return text + "; needs this process"
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// usable are the orgs in use.
+func (r *runner) usable() []OrgSetting {
+	var out []OrgSetting
+	for _, o := range r.settings.Orgs {
+		i := slices.IndexFunc(r.infos, func(info flotilla.OrgInfo) bool { return info.Name == o.Name })
+		if i < 0 || r.infos[i].Usable() {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// now is the clock that the run is on.
+func (r *runner) now() func() time.Time {
+	if r.fleet != nil && r.infos != nil {
+		return r.fleet.Now
+	}
+	return time.Now
+}
