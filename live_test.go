@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -346,4 +347,88 @@ func TestLiveEqualsRehearsed(t *testing.T) {
 			return
 		}
 	}
+}
+
+// With a journal on disk the commits take real time but no virtual one.
+func TestLiveOnDiskEqualsRehearsed(t *testing.T) {
+	for i := range 10 {
+		s := draw(rand.New(rand.NewPCG(uint64(i), 8)))
+		path := filepath.Join(t.TempDir(), "journal.db")
+		synctest.Test(t, func(t *testing.T) {
+			want, wantSends := s.rehearse(t, time.Now())
+			store, err := journal.Open(t.Context(), path, journal.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close() })
+			got, gotSends, _ := s.runLive(t, store)
+			if ratio := got.Seconds() / want.Seconds(); ratio < 0.99 || ratio > 1.01 {
+				t.Errorf("setting %d: live took %v, the rehearsal %v", i, got, want)
+			}
+			if diff := cmp.Diff(multiset(wantSends), multiset(gotSends)); diff != "" {
+				t.Errorf("setting %d: sends differ (-rehearsed +live):\n%.2000s", i, diff)
+			}
+		})
+	}
+}
+
+// multiset counts sends by row and org.
+func multiset(sends []sent) map[sent]int {
+	m := map[sent]int{}
+	for _, s := range sends {
+		m[sent{Row: s.Row, Org: s.Org}]++
+	}
+	return m
+}
+
+// The trace of a live run, its events fed to a fresh core, gives the actions
+// that the trace has.
+func TestTraceReplays(t *testing.T) {
+	for i := range 20 {
+		s := draw(rand.New(rand.NewPCG(uint64(i), 9)))
+		var trace bytes.Buffer
+		s.cfg.Trace = &trace
+		synctest.Test(t, func(t *testing.T) {
+			store := journal.Memory()
+			t.Cleanup(func() { _ = store.Close() })
+			s.runLive(t, store)
+		})
+		cfg, events, want := splitTrace(t, trace.Bytes())
+		var got bytes.Buffer
+		_, err := sched.Replay(cfg, bytes.NewReader(events), func(now time.Duration, _ sched.Event, acts []sched.Action) error {
+			b, err := sched.AppendActions(nil, now, acts)
+			got.Write(b)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(want) == 0 || !bytes.Equal(got.Bytes(), want) {
+			t.Fatalf("setting %d: the replay's actions differ: %d bytes for %d", i, got.Len(), len(want))
+		}
+	}
+}
+
+// splitTrace takes a trace apart: configuration, event lines, action lines.
+func splitTrace(t *testing.T, trace []byte) (cfg sched.Config, events, actions []byte) {
+	t.Helper()
+	for line := range bytes.Lines(trace) {
+		var l struct {
+			C *sched.Config
+			E json.RawMessage
+			A json.RawMessage
+		}
+		if err := json.Unmarshal(line, &l); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case l.C != nil:
+			cfg = *l.C
+		case l.A != nil:
+			actions = append(actions, line...)
+		default:
+			events = append(events, line...)
+		}
+	}
+	return cfg, events, actions
 }

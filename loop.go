@@ -103,8 +103,9 @@ func (f *Fleet) busy() bool {
 
 // step feeds one event to the core and carries out what it answers.
 func (f *Fleet) step(now time.Duration, ev sched.Event) {
+	f.trace.event(now, ev)
 	actions := f.core.Step(now, ev)
-	f.trace.step(now, ev, actions)
+	f.trace.actions(now, actions)
 	for _, act := range actions {
 		f.act(now, act)
 	}
