@@ -9,7 +9,7 @@ import "testing"
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	var rows []row
-	for _, group := range [][]row{steadyRows(), hiddenRows(), sharedRows(), troubleRows(), sizeRows(), {randomRow()}} {
+	for _, group := range [][]row{steadyRows(), hiddenRows(), sharedRows(), troubleRows(), sizeRows(), {randomRow()}, invariantRows()} {
 		rows = append(rows, group...)
 	}
 	runRows(t, "facts/control.md part F; eff = T_LB/T, effP = T_P/T; beside: efficiency/refusals under seed 1", rows)
