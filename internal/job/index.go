@@ -37,8 +37,8 @@ type index struct {
 	digest  [32]byte // of the contents of all inputs, in order
 
 	seed     maphash.Seed
-	ids      []uint64    // hashes of ids by row, while they are needed
-	byID     []uint32    // rows in the order of ids, while they are needed
+	ids      []uint64    // hashes of ids by row
+	byID     []uint32    // rows in the order of ids
 	byBody   []uint32    // rows in the order of bodies, with --dedupe
 	equal    int         // rows whose body an earlier row has
 	rejected []*RowError // rows set aside, in order

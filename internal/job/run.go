@@ -164,7 +164,6 @@ func (r *Run) Begin(ctx context.Context, j Journal) (err error) {
 	if err != nil {
 		return err
 	}
-	r.x.ids, r.x.byID = nil, nil // the lines of OUT were the last to ask for them
 	if err := r.writeRejected(); err != nil {
 		return err
 	}
