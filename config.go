@@ -50,7 +50,7 @@ type Config struct {
 	Trace     io.Writer                       // receives every event and action as JSON lines; nil: none
 	Notify    func(Notice)                    // told of what people should know, from the fleet's loop: must not block; nil: none
 
-	clock func() time.Time // a test's clock
+	clock readClock // a test's clock
 }
 
 // Share is how a fleet stands beside colleagues on a shared key (facts/control.md B.4).

@@ -85,7 +85,7 @@ type work struct {
 // tally gathers a stream's Report.
 type tally struct {
 	began    time.Duration
-	realFrom time.Time
+	realFrom time.Duration
 	before   []sched.LaneView
 	lanes    map[sched.LaneID]*laneTally
 	latency  *hdrhistogram.Histogram
@@ -99,7 +99,7 @@ func newHistogram() *hdrhistogram.Histogram {
 }
 
 func (t *tally) start(f *Fleet, now time.Duration) {
-	t.began, t.realFrom = now, f.clock.read()
+	t.began, t.realFrom = now, f.clock.elapsed()
 	t.before = append([]sched.LaneView(nil), f.core.Lanes()...)
 	t.lanes = map[sched.LaneID]*laneTally{}
 	t.latency = newHistogram()
@@ -171,7 +171,7 @@ func (f *Fleet) reportOn(now time.Duration, s *stream) Report {
 	r := &t.report
 	r.Cause, r.Budget = s.cause, s.budget
 	r.Ended = f.clock.wall(now)
-	r.RealWall = f.clock.read().Sub(t.realFrom)
+	r.RealWall = f.clock.elapsed() - t.realFrom
 	r.P50, r.P95, r.P99 = quantile(t.latency, 50), quantile(t.latency, 95), quantile(t.latency, 99)
 	views := f.core.Lanes()
 	for i := range views {
