@@ -10,7 +10,8 @@ type brake struct {
 	failed  AttemptID     // last attempt sent when the last failure came
 	cutAt   time.Duration // last halving
 	cut     bool
-	okAfter bool // an attempt sent after the last failure succeeded
+	cutID   AttemptID // last attempt sent by then
+	okAfter bool      // an attempt sent after the last failure succeeded
 	upAt    time.Duration
 }
 
@@ -28,6 +29,7 @@ func (b *brake) fail(now time.Duration, last AttemptID, above float64) bool {
 		return false
 	}
 	b.cut, b.cutAt, b.upAt = true, now, now
+	b.cutID = last
 	b.m = max(brakeFloor, b.m/2)
 	return true
 }

@@ -9,16 +9,15 @@ import (
 // rolling cap on it where one is known or was learned (facts/control.md B.6
 // and the head of that page).
 type day struct {
-	limit    float64 // tokens; 0: none known
-	learned  bool    // from refusals: no margin is needed, for it is what we had used
-	bins     []float64
-	at       int64 // number of the newest minute
-	sum      float64
-	flying   float64 // expected of attempts in flight
-	struckAt float64 // use when the cap first refused; 0: never
-	stopped  bool
-	since    time.Duration
-	reopens  time.Duration
+	limit   float64 // tokens; 0: none known
+	learned bool    // from refusals: no margin is needed, for it is what we had used
+	bins    []float64
+	at      int64 // number of the newest minute
+	sum     float64
+	flying  float64 // expected of attempts in flight
+	stopped bool
+	since   time.Duration
+	reopens time.Duration
 }
 
 const (
@@ -84,11 +83,22 @@ func (y *day) allowed() float64 {
 
 // struck takes a first refusal by the cap in: what we had used then is what it
 // is, as far as we can see.
-func (y *day) struck() {
-	y.struckAt = y.sum + y.flying
-	if y.limit == 0 || y.learned {
-		y.limit, y.learned = y.struckAt, true
+func (y *day) struck() bool {
+	if used := y.sum + y.flying; used > 0 && (y.limit == 0 || y.learned) {
+		y.limit, y.learned = used, true
+		return true
 	}
+	return false
+}
+
+// opened says that a probe got through. Where our own use alone still reaches
+// the learned cap, it was others' use that had filled it, and nothing of the
+// kind is known any more.
+func (y *day) opened() {
+	if y.learned && y.sum+y.flying > y.allowed() {
+		y.limit, y.learned = 0, false
+	}
+	y.stopped = false
 }
 
 // reopening is when enough of our own use leaves the window for calls to go

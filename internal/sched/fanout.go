@@ -30,8 +30,8 @@ func (c *Core) dispatch() {
 // order of priority, then of fair share; within a queue a few behind the head
 // may overtake it (facts/control.md B.9).
 func (c *Core) serve(p *pool) bool {
+	p.wake = Never
 	if p.backlog == 0 {
-		p.wake = Never
 		c.rest(p)
 		return false
 	}
@@ -40,7 +40,6 @@ func (c *Core) serve(p *pool) bool {
 		c.holdQueues(p)
 		return false
 	}
-	p.wake = Never
 	c.setEndgame(p)
 	c.pass++
 	for _, q := range c.order(p) {
@@ -168,11 +167,11 @@ func (c *Core) serveQueue(p *pool, q *queue) *lane {
 		}
 		least[0], least[1] = min(least[0], float64(k.in)), min(least[1], float64(k.worst))
 		if i == 0 && c.now-q.headSince >= c.cfg.HeadPatience {
-			c.holdFor(p, q)
+			c.holdFor(p, q, 1)
 			return nil
 		}
 	}
-	c.holdFor(p, q)
+	c.holdFor(p, q, 0)
 	return nil
 }
 
@@ -182,14 +181,16 @@ func (c *Core) noteHead(q *queue, slot int32) {
 	}
 }
 
-// holdFor keeps lower priorities from the lanes that this queue waits for.
-func (c *Core) holdFor(p *pool, q *queue) {
+// holdFor keeps lower priorities from the lanes that this queue's head waits
+// for, and equal ones, too, when it has waited long (more is 1).
+func (c *Core) holdFor(p *pool, q *queue, more int) {
 	if q.wait == LimitBudget {
 		return
 	}
+	head := &c.calls[q.front[0]]
 	for _, l := range p.lanes {
-		if l.open {
-			l.held, l.heldBy = c.pass, p.rank(q)
+		if l.open && !l.denies(head.model) {
+			l.held, l.heldBy = c.pass, p.rank(q)+more
 		}
 	}
 }
@@ -305,6 +306,7 @@ func (c *Core) debit(l *lane, a *attempt) {
 	l.n++
 	l.group.n++
 	l.sent++
+	l.young++
 	l.peak = max(l.peak, l.n)
 	l.ramp.peak, l.aimd.peak = max(l.ramp.peak, l.n), max(l.aimd.peak, l.n)
 	l.maxOuts += a.w.maxOut
@@ -349,8 +351,8 @@ func (c *Core) probeKind(l *lane, a *attempt) probeKind {
 func (c *Core) share(p *pool, k *call, w *weight) {
 	n := work(&k.item, w.out)
 	pr := k.stream.Priority
+	p.vtime[pr] = max(p.vtime[pr], k.stream.vtime)
 	k.stream.vtime += n / k.stream.Weight
-	p.vtime = max(p.vtime, k.stream.vtime)
 	p.owed[pr] = max(0, p.owed[pr]-n)
 	for low := range pr {
 		p.owed[low] = min(p.owed[low]+owedShare*n, 2*owedTurn)

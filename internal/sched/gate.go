@@ -51,11 +51,11 @@ func (c *Core) laneGate(l *lane) (Limit, time.Duration) {
 	if c.now < l.hold {
 		return l.holdWhy, l.hold
 	}
-	if why, at := c.thinGate(l); why != LimitNone {
-		return why, at
-	}
 	if l.group.n >= l.group.cap {
 		return LimitCap, Never
+	}
+	if c.thinned(l) {
+		return c.thinGate(l) // a probe: windows full of old attempts do not stop it
 	}
 	if l.alone.on && l.alone.flying != 0 && c.now < l.alone.since+aloneFor {
 		return LimitRamp, l.alone.since + aloneFor
@@ -72,15 +72,27 @@ func (c *Core) laneGate(l *lane) (Limit, time.Duration) {
 	if float64(l.n+1) > n {
 		return why, at
 	}
-	return LimitNone, 0
+	return c.brakeGate(l, n)
+}
+
+// brakeGate scales the window down in an overload. Where attempts from before
+// it still fill that, one more may go as long as nothing sent since the brake
+// last went down is in flight: the old ones are no evidence, and must not keep
+// the one from going that would be.
+func (c *Core) brakeGate(l *lane, n float64) (Limit, time.Duration) {
+	if l.brake.m >= 1 || l.young == 0 || float64(l.n+1) <= n*l.brake.m {
+		return LimitNone, 0
+	}
+	return LimitOverload, l.brake.opens(&l.lat)
 }
 
 // thinGate holds a lane whose retry budget is used up to single probes.
 func (c *Core) thinGate(l *lane) (Limit, time.Duration) {
-	if !c.thinned(l) {
-		return LimitNone, 0
+	short := 1 - l.rb.v
+	if short <= 0 {
+		short = 1 - l.pool.rb.v
 	}
-	refill := c.now + span((1-min(l.rb.v, l.pool.rb.v))/l.rb.perSec)
+	refill := c.now + span(short/l.rb.perSec)
 	if l.thin.flying {
 		return LimitRetryBudget, refill
 	}
@@ -104,8 +116,10 @@ func (c *Core) itemGate(l *lane, w *weight) (Limit, time.Duration) {
 	if wait, t := c.accelGate(l, w); wait && t > at {
 		why, at = LimitAcceleration, t
 	}
-	if t := c.dayGate(l, w); t > c.now && t > at {
-		why, at = LimitTPD, t
+	if !l.park.on { // its probe asks whether the day is still what we think
+		if t := c.dayGate(l, w); t > c.now && t > at {
+			why, at = LimitTPD, t
+		}
 	}
 	return why, at
 }

@@ -13,7 +13,7 @@ type pool struct {
 	queues  []*queue
 	backlog int // calls queued
 	rb      tokens
-	vtime   float64                // of the stream served last
+	vtime   [NumPriorities]float64 // of the stream served last
 	owed    [NumPriorities]float64 // work that lower priorities are due
 	wake    time.Duration
 	denials bool // some lane denies some model
@@ -48,6 +48,7 @@ type lane struct {
 	col   bool    // some bucket has a colleague estimate
 
 	n, peak int
+	young   int // of them sent since the brake last went down
 	paused  bool
 	denied  []uint16
 	epoch   uint32 // raised by Woke

@@ -37,6 +37,7 @@ type bucket struct {
 	g      float64       // ceiling as a multiple of r
 	gFail  float64       // where it last failed; 0: no memory
 	gAt    time.Duration // of the last step of g
+	cutAt  time.Duration // of its last cut
 	top    float64       // acceleration ceiling per second; 0: none
 }
 
@@ -64,6 +65,9 @@ func (b *bucket) learn(perMinute float64, told bool) {
 	}
 	if perMinute == b.lim && !b.blind {
 		return
+	}
+	if b.blind { // the mirror sees now: what was groped for is forgotten
+		b.g, b.gFail = maxGain, 0
 	}
 	fresh := b.lim == 0
 	b.lim, b.r, b.blind = perMinute, perMinute/60, false

@@ -197,17 +197,17 @@ func (c *Core) blame(l *lane, a *attempt, f Failure) verdict {
 	case f == Aborted:
 		l.alone.lost(a.id)
 		c.probeLost(l, a)
-		return atOnce
+		return noFault
 	case f == ReusedReset && k.resets < 3:
 		k.resets++
 		l.alone.lost(a.id)
 		c.probeLost(l, a)
-		return atOnce
+		return noFault
 	}
 	c.lost(l, a)
 	c.probeLost(l, a)
 	if a.epoch != l.epoch {
-		return atOnce
+		return noFault
 	}
 	c.fault(l)
 	c.overloaded(l, a, ServerError, 0.25)
@@ -241,6 +241,9 @@ func (t *thinning) success(c *Core, l *lane, probe bool) {
 func (c *Core) land(l *lane, a *attempt) {
 	l.n--
 	l.group.n--
+	if a.id > l.brake.cutID {
+		l.young--
+	}
 	l.maxOuts -= a.w.maxOut
 	l.day.flying -= a.tok
 	if a.kind == thinProbe {
@@ -328,8 +331,7 @@ func (c *Core) finish(i int32) {
 	case k.withdrawn:
 		c.settleCall(slot, Canceled)
 	case k.dropped || k.stream.closed:
-		k.stream.settled++ // forgotten: it stays pending in the journal
-		c.freeCall(slot)
+		c.freeCall(slot) // forgotten: it stays pending in the journal
 	case k.own >= int32(c.cfg.MaxAttempts), k.lame >= lameTries && c.now-k.firstLame >= lameFor:
 		c.settleCall(slot, Errored)
 	case k.wait:

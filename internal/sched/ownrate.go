@@ -42,6 +42,11 @@ func (o *ownRate) per(now time.Duration, d Dim) float64 {
 	return sum / secs(rateBins*rateBin)
 }
 
+// enough says whether the two seconds hold more than chance.
+func (o *ownRate) enough(now time.Duration) bool {
+	return o.per(now, Requests)*secs(rateBins*rateBin) >= 4
+}
+
 // tally is what was let through since a refusal told a rate: an empty bucket
 // then and an empty one now make it the refill itself, or less where the
 // bucket stood full in between.
@@ -61,7 +66,7 @@ func (t *tally) add(in, sign float64) {
 // per second, of requests or input tokens; 0 while that would be chance.
 func (t *tally) per(now time.Duration, d Dim) float64 {
 	s := secs(now - t.at)
-	if !t.on || s < 5 || d == Output {
+	if !t.on || s < 5 || t.sum[0] < 5 || d == Output {
 		return 0
 	}
 	if d == Input {

@@ -65,8 +65,8 @@ func (b *bucket) creditFor(w float64, endgame bool) (bool, float64) {
 	if b.r == 0 || endgame && b.g >= maxGain && b.top == 0 {
 		return true, 0
 	}
-	if b.credit >= w*(1-1e-6)-1e-9 {
-		return true, 0
+	if b.credit >= w*(1-1e-6)-1e-9 || b.cum == 0 {
+		return true, 0 // the first of all waits for nothing
 	}
 	b.want = w
 	return false, b.creditIn(w-b.credit, endgame)
@@ -140,6 +140,7 @@ const (
 	gStep     = 0.03
 	gSlow     = 0.003
 	gInterval = 5 * time.Second
+	gPatience = 90.0 // seconds without a refusal that double the slow step: limits may be lifted
 )
 
 // growRate lets a learned ceiling recover while it is what binds.
@@ -158,7 +159,8 @@ func (b *bucket) growRate(now time.Duration, own float64) bool {
 	if near := 0.97 * b.gFail; b.g < near {
 		b.g = min(near, b.g+gStep)
 	} else {
-		b.g = min(maxGain, b.g+gSlow)
+		clean := secs(now-b.cutAt) / gPatience
+		b.g = min(maxGain, b.g+gSlow*(1+clean*clean))
 	}
 	return true
 }
@@ -167,6 +169,6 @@ func (b *bucket) growRate(now time.Duration, own float64) bool {
 func (b *bucket) cutRate(now time.Duration, g, fail float64) {
 	b.g = max(0.01, min(b.g, g))
 	b.gFail = fail
-	b.gAt = now
+	b.gAt, b.cutAt = now, now
 	b.credit = min(b.credit, 0)
 }

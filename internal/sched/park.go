@@ -58,8 +58,10 @@ func (c *Core) close(l *lane, p *park, class Class, rf *Refusal) {
 	if !again {
 		*p = park{on: true, class: class, since: c.now}
 		if class == Daily {
-			l.day.struck()
-			l.unlearnGrowth()
+			if l.day.struck() {
+				c.say(NoteDailyLearned, l, Daily, Tokens, l.day.limit)
+			}
+			l.unlearnRates()
 		}
 	}
 	switch class {
@@ -117,17 +119,18 @@ func (c *Core) restart(l *lane, class Class) {
 	l.startRamp(c, 0)
 	l.alone = alone{}
 	if class == Daily {
+		l.day.opened()
 		l.aimd.w, l.aimd.why, l.aimd.round = 2, Daily, c.now
 	}
 	l.hold = min(l.hold, c.now)
 }
 
-// unlearnGrowth forgets ceilings that were cut for silent acceleration in the
-// streak of refusals that turned out to be a daily cap.
-func (l *lane) unlearnGrowth() {
+// unlearnRates forgets ceilings that were cut since about the last success: the
+// refusals that taught them turned out to be a daily cap.
+func (l *lane) unlearnRates() {
 	for d := range l.b {
-		if b := &l.b[d]; b.gFail == 0 {
-			b.g = maxGain
+		if b := &l.b[d]; b.g < maxGain && b.cutAt >= l.lastOK-10*time.Second {
+			b.g, b.gFail = maxGain, 0
 		}
 	}
 }

@@ -47,7 +47,11 @@ func (c *Core) onOffer(e *Offer) {
 	for i := range e.Calls {
 		k := &e.Calls[i]
 		s := c.stream(k.Stream)
-		if s == nil || s.closed || k.Pool < 0 || int(k.Pool) >= len(c.pools) {
+		if s == nil || s.closed {
+			continue
+		}
+		if k.Pool < 0 || int(k.Pool) >= len(c.pools) {
+			c.out.settle(Settle{Call: k.ID, Outcome: Unroutable})
 			continue
 		}
 		q := c.queueOf(s, k.Pool)
@@ -56,7 +60,7 @@ func (c *Core) onOffer(e *Offer) {
 			model: uint16(k.Model), failed: uint8(min(k.Failed, 255)),
 		}
 		if q.n == 0 {
-			s.vtime = max(s.vtime, c.pools[k.Pool].vtime)
+			s.vtime = max(s.vtime, q.pool.vtime[s.Priority])
 		}
 		if k.InDoubt {
 			it.flags = itemDoubt
@@ -125,7 +129,7 @@ func (c *Core) requeue(slot int32) {
 	k := &c.calls[slot]
 	c.putBack(k.q, slot)
 	if k.q.n == 0 {
-		k.stream.vtime = max(k.stream.vtime, k.q.pool.vtime)
+		k.stream.vtime = max(k.stream.vtime, k.q.pool.vtime[k.stream.Priority])
 	}
 	k.q.add(1)
 }

@@ -6,10 +6,10 @@ import "time"
 type verdict uint8
 
 const (
-	laneFault verdict = iota // back to the front of its queue, no attempt of its own used up
+	noFault   verdict = iota // back to the front of its queue: a limit, or nobody's fault
+	laneFault                // the same, but it was an error: no attempt of its own is used up
 	ownFault                 // counts, and waits
 	fatal                    // it settles errored
-	atOnce                   // back to the front, nobody's fault
 )
 
 // onRefused takes an error answer in: classify, then act (facts/control.md B.6).
@@ -40,6 +40,9 @@ func (c *Core) judge(l *lane, a *attempt, rf *Refusal, rd *Reading) verdict {
 	if class == RateLimited && rf.RetryAfter > 300*time.Second {
 		class = Daily
 	}
+	if class == RateLimited && a.kind == parkProbe && a.park.class == Daily {
+		class = Daily // it is still closed, whatever it says
+	}
 	if a.kind == parkProbe && !answers(class) {
 		c.probeEnded(l, a, false)
 	}
@@ -53,17 +56,17 @@ func (c *Core) judge(l *lane, a *attempt, rf *Refusal, rd *Reading) verdict {
 	case NoModel:
 		c.alive(l, a)
 		l.deny(a.w.model)
-		return laneFault
+		return noFault
 	case Auth, Permission, Credit, Hold, Spend:
 		c.close(l, &l.org.park, class, rf)
-		return laneFault
+		return noFault
 	case Daily:
 		c.close(l, &l.park, Daily, rf)
-		return laneFault
+		return noFault
 	}
 	c.fault(l)
 	c.lost(l, a)
-	v := laneFault
+	v := noFault
 	switch class {
 	case RateLimited:
 		c.limited(l, a, rf, rd)
@@ -75,7 +78,7 @@ func (c *Core) judge(l *lane, a *attempt, rf *Refusal, rd *Reading) verdict {
 		c.overloaded(l, a, class, 0.12)
 	case ServerError, Unknown504:
 		c.overloaded(l, a, class, 0.25)
-		if l.lastOK > a.sent {
+		if v = laneFault; l.lastOK > a.sent {
 			v = ownFault
 		}
 	}
@@ -200,6 +203,10 @@ func (c *Core) steady(l *lane, a *attempt, d Dim, rem float64) {
 	l.steady++
 	b := &l.b[d]
 	b.lvl = min(b.lvl, max(rem, 0))
+	c.cutWindow(l, a, d)
+}
+
+func (c *Core) cutWindow(l *lane, a *attempt, d Dim) {
 	l.ramp.spoil()
 	if c.fresh(l, a) {
 		l.aimd.cut(a.n, float64(l.group.cap))
@@ -222,19 +229,26 @@ func (c *Core) cutHidden(l *lane, a *attempt, d Dim) {
 }
 
 // cutBlind does the same where the refill itself is not known: what we sent
-// becomes the measure.
+// becomes the measure, once that was more than chance; before that only the
+// window learns.
 func (c *Core) cutBlind(l *lane, a *attempt, d Dim) {
-	if a.id <= l.cutAt && l.b[d].r > 0 {
-		return
-	}
 	b := &l.b[d]
-	f := c.own(l, d)
-	if b.blind {
-		f = max(f, l.since.per(c.now, d))
-		f = min(max(f, 0.25*b.g*b.r), b.g*b.r)
+	f := l.since.per(c.now, d)
+	if l.rate.enough(c.now) {
+		f = max(f, c.own(l, d))
 	}
 	if f <= 0 {
+		if !l.since.on {
+			l.since.restart(c.now)
+		}
+		c.cutWindow(l, a, d)
 		return
+	}
+	if a.id <= l.cutAt && b.r > 0 {
+		return
+	}
+	if b.blind {
+		f = min(max(f, 0.25*b.g*b.r), b.g*b.r)
 	}
 	l.cutAt = c.lastAtt
 	l.since.restart(c.now)
@@ -293,6 +307,7 @@ func (c *Core) overloaded(l *lane, a *attempt, class Class, above float64) {
 	}
 	l.ramp.spoil()
 	if l.brake.fail(c.now, c.lastAtt, above) {
+		l.young = 0
 		c.say(NoteBrake, l, class, 0, l.brake.m)
 	}
 }

@@ -72,7 +72,7 @@ type LaneView struct {
 type StreamView struct {
 	Queued      int           // offered and not in flight, waiting retries included
 	InFlight    int           // attempts
-	Settled     int64         // calls, those forgotten after CloseStream included
+	Settled     int64         // calls
 	Offered     int64         // calls
 	Hedges      int64         // second attempts beside one in flight
 	Waiting     Limit         // what holds its next call; LimitNone: nothing is known to

@@ -89,7 +89,9 @@ func (c *Core) Stream(id StreamID) StreamView {
 	if head == nil {
 		return v
 	}
-	v.Waiting = head.wait
+	if s.sendable(c.now) {
+		v.Waiting = head.wait
+	}
 	if len(head.front) > 0 && head.head == head.front[0] {
 		v.HeadWait = c.now - head.headSince
 	}

@@ -36,7 +36,7 @@ func (a *aimd) grow(now, round time.Duration, capacity float64) bool {
 	if math.IsInf(a.w, 1) || now-a.round < round {
 		return false
 	}
-	clean := !a.bad && float64(a.peak) >= 0.8*min(a.w, capacity)
+	clean := !a.bad && float64(a.peak) >= math.Floor(0.8*min(a.w, capacity))
 	a.round, a.bad, a.peak = now, false, 0
 	if !clean {
 		return false
@@ -134,12 +134,5 @@ func (c *Core) window(l *lane) (n float64, why Limit, opens time.Duration) {
 	if out, t := l.outWindow(); out < n {
 		n, why, opens = out, LimitOTPM, after(c.now, span(t))
 	}
-	if m := l.brake.m; m < 1 {
-		limit := n
-		if n = n * m; float64(l.n+1) > n && float64(l.n+1) <= limit {
-			why, opens = LimitOverload, l.brake.opens(&l.lat)
-		}
-		n = max(1, n)
-	}
-	return n, why, opens
+	return max(1, n), why, opens
 }
