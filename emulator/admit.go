@@ -129,6 +129,10 @@ func (sc *Scenario) length(k key, maxTokens int64) (int64, Stop) {
 	return n, EndTurn
 }
 
+// longest bounds both parts of a latency, so that no scenario's numbers run
+// over the time line.
+const longest = 24 * time.Hour
+
 // schedule draws the latency (facts/control.md D).
 func (m *Model) schedule(now time.Duration, x *Exchange, k key) {
 	p := &m.pace[x.Model]
@@ -140,14 +144,14 @@ func (m *Model) schedule(now time.Duration, x *Exchange, k key) {
 	if p.Prefill > 0 {
 		ttft += float64(x.Usage.Input) / p.Prefill
 	}
-	x.FirstToken = now + seconds(ttft*stretch)
+	x.FirstToken = now + min(longest, seconds(ttft*stretch))
 	x.End = x.FirstToken
 	if p.PerSecond > 0 && x.Full > 0 {
 		x.rho = k.lognormal(drawRate, p.PerSecond, p.PerSecondSD) / stretch
 		if n := float64(x.lane.inFlight); m.sc.LoadKnee > 0 {
 			x.rho /= 1 + (n/m.sc.LoadKnee)*(n/m.sc.LoadKnee)
 		}
-		x.End += seconds(float64(x.Full) / x.rho)
+		x.End += min(longest, seconds(float64(x.Full)/x.rho))
 		if x.End == x.FirstToken {
 			x.rho = 0
 		}

@@ -34,8 +34,8 @@ func buildShares() (t [256]uint8) {
 	return t
 }
 
-// stringShare counts a JSON string as it stands in the body, quotes included
-// or not. An escape counts as the character it means.
+// stringShare counts JSON as it stands in the body. An escape counts as the
+// character it means.
 func stringShare(raw string) int64 {
 	sum := int64(0)
 	for i := 0; i < len(raw); i++ {
@@ -53,6 +53,14 @@ func stringShare(raw string) int64 {
 		sum += perToken / 4
 	}
 	return sum
+}
+
+// textShare counts a JSON string without its quotes.
+func textShare(s gjson.Result) int64 {
+	if s.Type != gjson.String || len(s.Raw) < 2 {
+		return stringShare(s.Raw)
+	}
+	return stringShare(s.Raw[1 : len(s.Raw)-1])
 }
 
 // lead is the first UTF-8 byte of the UTF-16 unit that four hex digits spell;
@@ -122,7 +130,7 @@ func (r *request) count() int64 {
 // contentShare counts a string or a list of blocks.
 func contentShare(c gjson.Result) int64 {
 	if c.Type == gjson.String {
-		return stringShare(c.Raw)
+		return textShare(c)
 	}
 	sum := int64(0)
 	c.ForEach(func(_, b gjson.Result) bool {
@@ -135,7 +143,7 @@ func contentShare(c gjson.Result) int64 {
 func blockShare(b gjson.Result) int64 {
 	switch b.Get("type").Str {
 	case "text":
-		return stringShare(b.Get("text").Raw)
+		return textShare(b.Get("text"))
 	case "image":
 		return imageShare
 	case "document":
@@ -149,7 +157,7 @@ func blockShare(b gjson.Result) int64 {
 func documentShare(source gjson.Result) int64 {
 	switch source.Get("type").Str {
 	case "text":
-		return stringShare(source.Get("data").Raw)
+		return textShare(source.Get("data"))
 	case "content":
 		return contentShare(source.Get("content"))
 	}
