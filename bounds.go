@@ -18,7 +18,7 @@ func (f *Fleet) bounds(t *tally, views []sched.LaneView) {
 			if v.Closed && v.Succeeded == 0 {
 				continue // it never served anybody
 			}
-			problem.Lanes = append(problem.Lanes, boundLane(v))
+			problem.Lanes = append(problem.Lanes, boundLane(v, f.lanes[id].group.limit))
 			if l := t.lanes[id]; l != nil {
 				l.work.addTo(&problem.Work)
 			}
@@ -32,8 +32,10 @@ func (f *Fleet) bounds(t *tally, views []sched.LaneView) {
 	}
 }
 
-func boundLane(v *sched.LaneView) route.Lane {
-	l := route.Lane{Cap: v.Cap}
+// boundLane is a lane as the bound sees it. The cap is the etiquette cap and not
+// the share of it that happens to be ours at the end.
+func boundLane(v *sched.LaneView, limit int) route.Lane {
+	l := route.Lane{Cap: limit}
 	for d, to := range [...]route.Dim{sched.Requests: route.Requests, sched.Input: route.Input, sched.Output: route.Output} {
 		l.PerMinute[to] = v.Refill[d] * 60
 		l.Capacity[to] = v.Capacity[d]

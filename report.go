@@ -196,7 +196,7 @@ func quantile(h *hdrhistogram.Histogram, q float64) time.Duration {
 func (f *Fleet) reportLane(t *tally, id sched.LaneID, v, before *sched.LaneView) {
 	refused := func(c sched.Class) int { return int(v.Refused[c] - before.Refused[c]) }
 	r := LaneReport{
-		Org: v.Org, Pool: v.Pool, Tier: "sync", Peak: v.Peak, Cap: v.Cap,
+		Org: v.Org, Pool: v.Pool, Tier: "sync", Peak: v.Peak, Cap: f.lanes[id].group.limit,
 		Steady:       int(v.Steady - before.Steady),
 		Hidden:       int(v.Hidden - before.Hidden),
 		Acceleration: int(v.Accel-before.Accel) + refused(sched.Acceleration),
