@@ -87,11 +87,11 @@ type Book interface {
 	Wrote(durable int64)
 
 	Spent(ctx context.Context) (flotilla.Money, error) // over all runs, in doubt at worst case
-	// Totals is what the last End was given; nil where the job is new or its
-	// last run did not come to its end.
+	// Totals is what the last End that had some was given; nil: there are none.
 	Totals(ctx context.Context) (json.RawMessage, error)
 	Signal(ctx context.Context) (Signal, error)
-	// End gives the job back; finished says that nothing is pending.
+	// End gives the job back; finished says that nothing is pending. Nil totals
+	// leave those of an earlier run.
 	End(ctx context.Context, finished bool, totals json.RawMessage) error
 }
 

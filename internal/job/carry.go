@@ -32,9 +32,9 @@ func (r *Run) Carry(ctx context.Context) (s Summary, report flotilla.Report, err
 	err = errors.Join(err, r.end(keep))
 	s, sumErr := r.summary(keep, &report)
 	err = errors.Join(err, sumErr)
-	totals, _ := json.Marshal(&s) // of numbers and strings
-	if err != nil {
-		totals = nil // the next run reads everything anew
+	var totals json.RawMessage
+	if err == nil {
+		totals, err = json.Marshal(runTotals{s, r.lastAnswer(r.w.standing)})
 	}
 	return s, report, errors.Join(err, r.book.End(keep, s.Pending == 0 && r.limit == r.x.calls(), totals))
 }

@@ -221,9 +221,6 @@ func TestNestedParquet(t *testing.T) {
 
 // Lists of lists, whose elements begin at two depths.
 func TestParquetListsInLists(t *testing.T) {
-	type row struct {
-		L [][]string `parquet:"l"`
-	}
 	schema := parquet.NewSchema("x", parquet.Group{"l": parquet.Optional(parquet.List(parquet.Optional(parquet.List(parquet.Optional(parquet.String())))))})
 	var b bytes.Buffer
 	w := parquet.NewWriter(&b, schema)

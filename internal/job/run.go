@@ -26,7 +26,6 @@ type Run struct {
 	refused  []Answer // of earlier runs, by 400 or 404, until all is read
 	progress Progress
 	plan     Plan
-	output   int64
 }
 
 // Plan is what is known of a run before it sends anything.
@@ -351,12 +350,27 @@ func (r *Run) knownAlready(ctx context.Context, standing Standing) (bool, error)
 	if err != nil || totals == nil {
 		return false, err
 	}
-	var last Summary
-	if err := json.Unmarshal(totals, &last); err != nil || last.N != r.plan.Rows || last.done() != r.plan.Settled {
-		return false, nil // of another --limit, or another version
+	var t runTotals
+	if err := json.Unmarshal(totals, &t); err != nil || t.N != r.plan.Rows || t.LastAnswer != r.lastAnswer(standing) {
+		return false, nil // of another --limit or version, or something came after it
 	}
-	r.tally = tallyOf(&last)
+	r.tally = tallyOf(&t.Summary)
 	return true, nil
+}
+
+// runTotals is what a run leaves in the journal for the next: its summary, and
+// the last answer that it counts.
+type runTotals struct {
+	Summary
+	LastAnswer int64 `json:"last_answer"`
+}
+
+// lastAnswer is where the newest answer that stands is kept.
+func (r *Run) lastAnswer(standing Standing) (last int64) {
+	for call := range r.x.calls() {
+		last = max(last, standing.At(call))
+	}
+	return last
 }
 
 // settled is told of every result before its line is written.

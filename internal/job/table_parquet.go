@@ -12,7 +12,7 @@ import (
 // where all its values have one: text, whole numbers, numbers, booleans.
 // Anything else, nested values too, is text (JSON).
 type parquetTable struct {
-	w       *parquet.Writer
+	w       *parquet.GenericWriter[any]
 	columns []column
 	row1    parquet.Row
 	n       int
@@ -28,7 +28,7 @@ func newParquetTable(out io.Writer, columns []column) (*parquetTable, error) {
 		root.Group[c.name] = node
 		root.order = append(root.order, c.name)
 	}
-	w := parquet.NewWriter(out, parquet.NewSchema("flotilla", root))
+	w := parquet.NewGenericWriter[any](out, parquet.NewSchema("flotilla", root))
 	return &parquetTable{w: w, columns: columns}, nil
 }
 
