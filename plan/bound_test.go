@@ -61,6 +61,9 @@ func boundsOf(sc *emulator.Scenario, cap int, o *Outcome) bounds {
 // othersUse is the mean use of an org's colleagues, per second.
 func othersUse(o *emulator.Org) (use [3]float64) {
 	for _, c := range o.Colleagues {
+		if c.In == 0 {
+			c.In, c.Out = 2_000, 60
+		}
 		perSecond := c.Share * float64(o.Limits.Input) / 60 / float64(c.In)
 		if c.Kind == "burst" {
 			perSecond = float64(c.Requests) / c.Every.Seconds()
