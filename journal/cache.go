@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"fmt"
 
 	"github.com/flotilla-llm/flotilla"
 )
@@ -32,7 +33,8 @@ func (job *Job) Cached(ctx context.Context, n int, key func(row int) (hash [16]b
 				found[row] = id
 			}
 			return nil
-		}, "SELECT id, hash, nth FROM outcome WHERE type = 1 AND job <> ? AND mark = (SELECT id FROM word WHERE text = ?)", job.ID, job.spec.Emulated)
+		}, `SELECT id, hash, nth FROM outcome WHERE type = 1 AND mark = (SELECT id FROM word WHERE text = ?)
+			AND job NOT IN (SELECT id FROM job WHERE id = ? OR state = ?)`, job.spec.Emulated, job.ID, removing)
 	})
 	return found, err
 }
@@ -109,11 +111,15 @@ type Adoption struct {
 
 func (job *Job) adopt(adoptions []Adoption) error {
 	for _, a := range adoptions {
-		_, err := job.j.w.exec(`INSERT INTO outcome(job, run, row, attempt, lane, at, day, charged, cost, doubt, type, status, tries, latency, stop, mark, hash, nth, cached, answer)
-			SELECT ?, ?, ?, 0, lane, at, day, 0, 0, 0, type, status, 0, latency, stop, mark, hash, ?, 1, answer FROM outcome WHERE id = ?`,
-			job.ID, job.book.run, a.Row, a.Nth, a.Answer)
+		n, err := job.j.w.exec(`INSERT INTO outcome(job, run, row, attempt, lane, at, day, charged, cost, doubt, type, status, tries, latency, stop, mark, hash, nth, cached, answer)
+			SELECT ?, ?, ?, 0, lane, at, day, 0, 0, 0, type, status, 0, latency, stop, mark, hash, ?, 1, answer FROM outcome
+			WHERE id = ? AND job NOT IN (SELECT id FROM job WHERE state = ?)`,
+			job.ID, job.book.run, a.Row, a.Nth, a.Answer, removing)
 		if err != nil {
 			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("the answer for row %d was removed meanwhile", a.Row)
 		}
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/journal"
 	"github.com/flotilla-llm/flotilla/journal/journaltest"
@@ -25,7 +27,12 @@ func TestMain(m *testing.M) {
 	if what := os.Getenv(childEnv); what != "" {
 		os.Exit(child(what, os.Getenv("JOURNAL_TEST_PATH")))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Println(err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // child says on standard output what it has done; it lives until its standard
@@ -175,7 +182,8 @@ func (p *process) line() string {
 func (p *process) say(format string, args ...any) string {
 	p.t.Helper()
 	if _, err := fmt.Fprintf(p.in, format+"\n", args...); err != nil {
-		p.t.Fatal(err)
+		rest, _ := io.ReadAll(p.out)
+		p.t.Fatalf("%v; the child said %q", err, rest)
 	}
 	return p.line()
 }

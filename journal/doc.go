@@ -25,7 +25,12 @@
 // # Known limitations
 //
 // On a network file system one process at a time has the journal, since WAL
-// needs memory shared between its readers ([Journal.Exclusive] tells). A process of another
-// host or pid namespace is taken for dead when it has shown no sign of life for
-// five minutes, since its pid says nothing here.
+// needs memory shared between its readers ([Journal.Exclusive] tells). A process
+// of another host or pid namespace is taken for dead when it has shown no sign
+// of life for five minutes, since its pid says nothing here.
+//
+// A program that opens and closes the journal's file by other means drops the
+// locks that SQLite holds on it in the same process (fcntl(2)).
+//
+// Opening a journal switches modernc.org/sqlite to fdatasync in the whole process.
 package journal

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 const (
@@ -54,11 +55,16 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
+var preparing sync.Mutex
+
 // prepare creates the journal's directory and file where they are not there:
 // 0700 and 0600, since answers and prompts are nobody else's. SQLite gives its
 // side files the mode of the file. It never opens a file that exists: closing
-// it would drop the locks that another connection of this process has on it.
+// it would drop the locks that another connection of this process has on it
+// (fcntl(2)); for the same reason a file that is being made is nobody's yet.
 func prepare(path string) error {
+	preparing.Lock()
+	defer preparing.Unlock()
 	dir := filepath.Dir(path)
 	if !isDir(dir) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -36,15 +36,18 @@ func migrateLocked(l *link, path string) error {
 	return err
 }
 
-// checkOwner refuses a database that has tables and is not ours.
+// checkOwner refuses a database that has tables and is not ours. It looks at one
+// moment: another process may be making the journal.
 func checkOwner(l *link, path string) error {
-	id, err := l.number("PRAGMA application_id")
-	if err != nil || id == applicationID {
+	return l.snapshot(func() error {
+		id, err := l.number("PRAGMA application_id")
+		if err != nil || id == applicationID {
+			return err
+		}
+		tables, err := l.number("SELECT count(*) FROM sqlite_schema")
+		if err == nil && tables > 0 {
+			err = &CorruptError{path, errForeign}
+		}
 		return err
-	}
-	tables, err := l.number("SELECT count(*) FROM sqlite_schema")
-	if err == nil && tables > 0 {
-		err = &CorruptError{path, errForeign}
-	}
-	return err
+	})
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -126,7 +127,7 @@ func (j *Journal) connect() error {
 		return err
 	}
 	j.r = j.w
-	if err := j.adopt(); err != nil {
+	if err := j.patient(j.adopt); err != nil {
 		_ = j.w.close()
 		return err
 	}
@@ -138,6 +139,19 @@ func (j *Journal) connect() error {
 		return err
 	}
 	return nil
+}
+
+// patient repeats what meets a lock, for as long as BusyWait: SQLite's own
+// waiting does not cover the change to WAL, which needs the file alone for a
+// moment, and two processes may make one journal at once.
+func (j *Journal) patient(fn func() error) error {
+	for deadline := time.Now().Add(j.opt.BusyWait); ; time.Sleep(5 * time.Millisecond) {
+		err := fn()
+		var busy *BusyError
+		if !errors.As(typed(j.path, err), &busy) || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // adopt makes the file a journal of this version, if it is one or is empty.
@@ -175,6 +189,8 @@ func (j *Journal) writerPragmas() []string {
 		"wal_autocheckpoint(4096)",
 		// A WAL that a long reader let grow is cut back to this at its next reset.
 		"journal_size_limit(67108864)",
+		// What a removal notes meanwhile needs no file.
+		"temp_store(MEMORY)",
 		// Nothing in a journal file may run code of its schema's choosing.
 		"trusted_schema(OFF)",
 		fmt.Sprintf("max_page_count(%d)", j.maxPages()),

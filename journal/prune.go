@@ -6,6 +6,14 @@ import (
 	"time"
 )
 
+// removing is the state of a job whose removal has begun; nothing finds it but
+// a removal that finishes the work.
+const removing = "removing"
+
+// removeRows bounds one transaction of a removal, so that other processes wait
+// for a fraction of a second and not for the job's size.
+const removeRows = 10_000
+
 // Prune removes the jobs that ended before a time and are not held, and says
 // how many. What they cost stays in the sums of their days. Nothing but a
 // person's wish calls it.
@@ -28,34 +36,103 @@ func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // Remove removes a job with its intents, attempts, outcomes and those answers
 // that no other job has from the cache. The error is a *HeldError when a live
-// process has it. The file keeps its size, see [Journal.Compact].
+// process has it. Interrupted, it is finished by another Remove or Prune. The
+// file keeps its size, see [Journal.Compact].
 func (j *Journal) Remove(ctx context.Context, job int64) error {
+	r := removal{j: j, job: job}
+	if err := r.step(ctx, r.begin); err != nil {
+		return err
+	}
+	for r.from < r.to {
+		if err := r.step(ctx, r.window); err != nil {
+			return err
+		}
+	}
+	return r.step(ctx, r.finish)
+}
+
+// removal is a job's rows on their way out, from the oldest ids up.
+type removal struct {
+	j        *Journal
+	job      int64
+	from, to int64 // ids of intents, attempts and outcomes still to look at
+}
+
+func (r *removal) step(ctx context.Context, fn func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return j.write(fmt.Sprintf("remove job %d", job), func() error {
-		if err := j.reap(); err != nil {
-			return err
-		}
-		if err := j.free(job, fmt.Sprint(job)); err != nil {
-			return err
-		}
-		return j.remove(job)
-	})
+	return r.j.write(fmt.Sprintf("remove job %d", r.job), fn)
 }
 
-func (j *Journal) remove(job int64) error {
+// begin takes the job out of everybody's sight: from here on nobody begins it
+// or takes answers of it from the cache.
+func (r *removal) begin() error {
+	j := r.j
+	if err := j.reap(); err != nil {
+		return err
+	}
+	if err := j.free(r.job, fmt.Sprint(r.job)); err != nil {
+		return err
+	}
+	n, err := j.w.exec("UPDATE job SET state = ?, identity = x'', ended = coalesce(ended, created) WHERE id = ?", removing, r.job)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("there is no job %d", r.job)
+	}
+	if err != nil {
+		return err
+	}
+	at, err := j.sequences()
+	if err != nil {
+		return err
+	}
+	r.to = max(at.intent, at.attempt, at.outcome)
+	return r.keep()
+}
+
+// keep notes which answers others have from the cache. It is done once: no more
+// come to them, since nobody sees the job.
+func (r *removal) keep() error {
 	for _, query := range []string{
-		`DELETE FROM answer WHERE id IN (SELECT answer FROM outcome WHERE job = ?1)
-			AND id NOT IN (SELECT answer FROM outcome WHERE job <> ?1 AND cached = 1)`,
-		"DELETE FROM outcome WHERE job = ?1",
-		"DELETE FROM attempt WHERE job = ?1",
-		"DELETE FROM intent WHERE run IN (SELECT id FROM run WHERE job = ?1)",
-		"DELETE FROM clearance WHERE job = ?1",
-		"DELETE FROM out WHERE job = ?1",
-		"DELETE FROM job WHERE id = ?1",
+		"CREATE TEMP TABLE IF NOT EXISTS kept(id INTEGER PRIMARY KEY)",
+		"DELETE FROM kept",
 	} {
-		if _, err := j.w.exec(query, job); err != nil {
+		if _, err := r.j.w.conn.ExecContext(always, query); err != nil {
+			return err
+		}
+	}
+	_, err := r.j.w.exec("INSERT OR IGNORE INTO kept SELECT answer FROM outcome WHERE cached = 1 AND job <> ?", r.job)
+	return err
+}
+
+// window removes what has its id in the next removeRows. An answer stays when
+// its outcome is another job's, or another job has it from the cache.
+func (r *removal) window() error {
+	to := r.from + removeRows
+	for _, query := range []string{
+		`DELETE FROM answer WHERE id IN (
+			SELECT o.answer FROM outcome o LEFT JOIN outcome owner ON owner.id = o.answer
+			WHERE o.id > ?1 AND o.id <= ?2 AND o.job = ?3 AND coalesce(owner.job, ?3) = ?3
+				AND o.answer NOT IN (SELECT id FROM kept))`,
+		"DELETE FROM outcome WHERE id > ?1 AND id <= ?2 AND job = ?3",
+		"DELETE FROM attempt WHERE id > ?1 AND id <= ?2 AND job = ?3",
+		"DELETE FROM intent WHERE id > ?1 AND id <= ?2 AND run IN (SELECT id FROM run WHERE job = ?3)",
+	} {
+		if _, err := r.j.w.exec(query, r.from, to, r.job); err != nil {
+			return err
+		}
+	}
+	r.from = to
+	return nil
+}
+
+func (r *removal) finish() error {
+	for _, query := range []string{
+		"DELETE FROM clearance WHERE job = ?",
+		"DELETE FROM out WHERE job = ?",
+		"DELETE FROM job WHERE id = ?",
+	} {
+		if _, err := r.j.w.exec(query, r.job); err != nil {
 			return err
 		}
 	}

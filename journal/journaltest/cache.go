@@ -3,8 +3,6 @@ package journaltest
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -101,12 +99,75 @@ func removed(t *testing.T, b Book) {
 	if err != nil || len(jobs) != 1 || jobs[0].ID != job.Number() {
 		t.Errorf("jobs %+v, %v", jobs, err)
 	}
-	again := begin(t, b, Spec("a", 2))
-	if st := state(t, again); st.Counts[journal.Pending] != 2 {
-		t.Errorf("the removed job, begun again, has %v", st.Counts)
+	if st := state(t, begin(t, b, Spec("a", 2))); st.Counts[journal.Pending] != 2 || st.Doubts != 0 {
+		t.Errorf("the removed job, begun again, has %v, %d in doubt", st.Counts, st.Doubts)
 	}
-	one := state(t, again)
-	if diff := cmp.Diff(0, one.Doubts); diff != "" {
-		t.Error(diff)
+	// What is left of it can be had from the one that has it from the cache.
+	third := begin(t, b, Spec("c", 2))
+	found, err = third.Cached(t.Context(), 2, keys)
+	if err != nil || found[0] == 0 || found[1] != 0 {
+		t.Errorf("found %v, %v; want row 0 alone", found, err)
+	}
+}
+
+// borrowed: a job that has answers from the cache is removed without them.
+func borrowed(t *testing.T, b Book) {
+	old, job := begin(t, b, Spec("a", 1)), begin(t, b, Spec("b", 1))
+	add(t, b, Settled(old.Number(), 0, 1, "succeeded", 4))
+	found, err := job.Cached(t.Context(), 1, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := job.Adopt(t.Context(), []journal.Adoption{{Row: 0, Answer: found[0]}}); err != nil {
+		t.Fatal(err)
+	}
+	end(t, job, journal.Finished)
+	if err := b.Remove(t.Context(), job.Number()); err != nil {
+		t.Fatal(err)
+	}
+	if all := answers(t, old, 0); len(all) != 1 || string(all[0].Body) != `{"id":"msg_0_1"}` {
+		t.Errorf("the first job has %+v", all)
+	}
+	late := begin(t, b, Spec("c", 1))
+	end(t, old, journal.Finished)
+	if err := b.Remove(t.Context(), old.Number()); err != nil {
+		t.Fatal(err)
+	}
+	if err := late.Adopt(t.Context(), []journal.Adoption{{Row: 0, Answer: found[0]}}); err == nil {
+		t.Error("a row was settled by an answer that is gone")
+	}
+}
+
+// nothingDeleted runs a job over and over, with retries, adoptions and ends at
+// any moment: every answer that ever settled a row can still be read.
+func nothingDeleted(t *testing.T, b Book) {
+	kept := map[int64]string{}
+	for round := range 4 {
+		job := begin(t, b, Spec("a", 3))
+		for row := range 3 {
+			attempt := int64(10*round + row + 1)
+			kind := []string{"errored", "succeeded"}[(round+row)%2]
+			add(t, b, Intent(job.Number(), row, attempt, 9), Settled(job.Number(), row, attempt, kind, 4), Intent(job.Number(), row, attempt+100, 9))
+		}
+		for _, a := range answers(t, job, 0) {
+			kept[a.ID] = string(a.Body)
+		}
+		end(t, job, []string{journal.Stopped, journal.Finished}[round%2])
+		other := begin(t, b, Spec(string(rune('b'+round)), 3))
+		found, err := other.Cached(t.Context(), 3, keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Adopt(t.Context(), []journal.Adoption{{Row: 1 - round%2, Answer: found[1-round%2]}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(kept) != 12 {
+		t.Errorf("%d answers were kept of 12", len(kept))
+	}
+	for id, body := range kept {
+		if a, err := b.Answer(t.Context(), id); err != nil || string(a.Body) != body {
+			t.Errorf("answer %d is %s, %v; was %s", id, a.Body, err, body)
+		}
 	}
 }
