@@ -85,8 +85,8 @@ func untouched(body io.ReadCloser) bool {
 	return ok && !b.left()
 }
 
-// acquire returns a connection with a slot reserved on it, and whether it has
-// carried an answer before.
+// acquire returns a connection that has room, with one more request counted on
+// it, and whether it has carried an answer before.
 func (p *connPool) acquire(ctx context.Context) (c *poolConn, reused bool, err error) {
 	for {
 		if p.onlyH1.Load() {
@@ -100,7 +100,10 @@ func (p *connPool) acquire(ctx context.Context) (c *poolConn, reused bool, err e
 			c.load++
 			reused := c.answered
 			p.mu.Unlock()
-			if c.cc.Reserve() == nil {
+			// Not Reserve: when the server's settings turn out to allow fewer
+			// streams than were reserved, each reservation waits for the others
+			// and RoundTrip never returns (go1.26).
+			if c.cc.Available() > 0 {
 				return c, reused, nil
 			}
 			p.refused(c)
@@ -133,8 +136,8 @@ func (p *connPool) pick() *poolConn {
 	return best
 }
 
-// refused handles a connection that would not reserve a slot: it is closed,
-// going away, or its server allows fewer streams than thought.
+// refused handles a connection that has no room where we thought there was: it
+// is closed, going away, or its server allows fewer streams.
 func (p *connPool) refused(c *poolConn) {
 	closed := c.cc.Err() != nil
 	p.mu.Lock()
@@ -197,7 +200,7 @@ func (p *connPool) retire() {
 
 // wake tells the n oldest waiters to look again, or that dialling failed.
 func (p *connPool) wake(n int, err error) {
-	n = min(n, len(p.waiters))
+	n = max(0, min(n, len(p.waiters)))
 	for _, w := range p.waiters[:n] {
 		w <- err
 	}

@@ -319,3 +319,51 @@ func TestTransportRefusesOldTLS(t *testing.T) {
 		t.Error("a failed handshake is not NotSent")
 	}
 }
+
+// However connections break and callers leave, every slot comes back and
+// nobody waits for ever.
+func TestPoolUnderChurn(t *testing.T) {
+	s := newCountedServer(t, overHTTP2, 7, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 3000)) })
+	tr := transportTo(t, s, 5, nil)
+	to := mustURL(t, s.URL)
+	var wg sync.WaitGroup
+	var ok, failed atomic.Int64
+	for i := range 80 {
+		wg.Go(func() {
+			for n := range 20 {
+				ctx, cancel := context.WithCancel(t.Context())
+				if (i+n)%9 == 0 {
+					cancel() // before, during or after it found a connection
+				}
+				if _, _, trace, err := post(ctx, tr, to); err != nil {
+					failed.Add(1)
+					_ = trace.failure(err)
+				} else {
+					ok.Add(1)
+				}
+				cancel()
+				if i == 0 && n%4 == 3 {
+					s.CloseClientConnections()
+				}
+				if i == 1 && n == 10 {
+					tr.CloseIdleConnections()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if ok.Load() == 0 {
+		t.Error("no call succeeded")
+	}
+	tr.pool.mu.Lock()
+	defer tr.pool.mu.Unlock()
+	for _, c := range tr.pool.conns {
+		if c.load != 0 {
+			t.Errorf("a connection still counts %d calls", c.load)
+		}
+	}
+	if len(tr.pool.waiters) != 0 || len(tr.pool.conns) > 5 {
+		t.Errorf("%d waiters, %d connections left; want 0, at most 5", len(tr.pool.waiters), len(tr.pool.conns))
+	}
+	t.Logf("%d calls answered, %d not, over %d connections", ok.Load(), failed.Load(), s.conns.Load())
+}
