@@ -1,19 +1,10 @@
 package journal
 
 import (
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/flotilla-llm/flotilla"
 )
-
-// ErrClosed is the error of a journal that has been closed.
-var ErrClosed = errors.New("journal: closed")
-
-// ErrLost is the error of a journal whose process was silent for so long that
-// another host's took it for dead and may have taken its jobs.
-var ErrLost = errors.New("another process took this one for dead")
 
 // Append makes the records durable, in order, in one transaction; when it
 // fails, none of them is there. It is part of flotilla.Store. Records name jobs
@@ -35,75 +26,6 @@ func (j *Journal) Append(records []flotilla.Record) error {
 		}
 		return a.flush()
 	})
-}
-
-// write runs fn in a transaction of the writing connection.
-func (j *Journal) write(doing string, fn func() error) error {
-	j.w.mu.Lock()
-	defer j.w.mu.Unlock()
-	if j.shut.Load() {
-		return ErrClosed
-	}
-	proc := j.proc
-	err := j.w.transact(func() error {
-		if err := j.enlist(); err != nil {
-			return err
-		}
-		return fn()
-	})
-	if err != nil && j.proc != proc {
-		j.setLiving(j.proc, false)
-		j.proc = proc
-	}
-	j.end(err == nil)
-	return classify(doing, j.path, err)
-}
-
-func (j *Journal) end(committed bool) {
-	j.words.end(committed)
-	j.lanes.end(committed)
-	j.bulk.drop()
-	for job, b := range j.books {
-		if b.born && !committed {
-			delete(j.books, job)
-		}
-		b.finish(committed)
-	}
-}
-
-// enlist writes who we are before the first thing we write, and a sign of life
-// from time to time.
-func (j *Journal) enlist() error {
-	now := j.opt.Now()
-	if j.proc == 0 {
-		id, err := j.w.insert("INSERT INTO proc(pid, host, boot, space, start, opened, seen) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			j.me.pid, j.me.host, j.me.boot, j.me.space, j.me.start, now.UnixNano(), now.UnixNano())
-		if err == nil {
-			j.proc, j.seen = id, now
-			j.setLiving(id, true)
-		}
-		return err
-	}
-	if now.Sub(j.seen) < silence/10 {
-		return nil
-	}
-	j.seen = now
-	n, err := j.w.exec("UPDATE proc SET seen = ? WHERE id = ? AND ended IS NULL", now.UnixNano(), j.proc)
-	if err == nil && n == 0 {
-		err = ErrLost
-	}
-	return err
-}
-
-// sequences are the last ids given in the tables that a run appends to.
-type sequences struct{ intent, attempt, outcome int64 }
-
-func (j *Journal) sequences() (s sequences, err error) {
-	err = j.w.one([]any{&s.intent, &s.attempt, &s.outcome}, `SELECT
-		coalesce(max(seq) FILTER (WHERE name = 'intent'), 0),
-		coalesce(max(seq) FILTER (WHERE name = 'attempt'), 0),
-		coalesce(max(seq) FILTER (WHERE name = 'outcome'), 0) FROM sqlite_sequence`)
-	return s, err
 }
 
 // appending is one Append at work.
@@ -260,49 +182,4 @@ func (j *Journal) writeSums(b *book) error {
 		}
 	}
 	return nil
-}
-
-// lowStep is by how many intents the run row's low marks lag at most: they
-// only save a reader of a dead run from reading it all.
-const lowStep = 4096
-
-func (a *appending) writeLow(b *book) error {
-	low := a.at
-	for _, sp := range b.spans {
-		if sp.live > 0 {
-			low = sp.before
-			break
-		}
-	}
-	if low.intent-b.low < lowStep {
-		return nil
-	}
-	_, err := a.j.w.exec("UPDATE run SET low_intent = ?, low_attempt = ?, low_outcome = ? WHERE id = ?", low.intent, low.attempt, low.outcome, b.run)
-	if err == nil {
-		b.low = low.intent
-	}
-	return err
-}
-
-// dayCache remembers the bounds of the local day asked for last.
-type dayCache struct {
-	from, to int64
-	day      int
-}
-
-// day is the local day of t as yyyymmdd.
-func (j *Journal) day(t time.Time) int {
-	c := &j.dayOf
-	if n := t.UnixNano(); n >= c.from && n < c.to {
-		return c.day
-	}
-	c.from, c.to, c.day = dayBounds(t, j.opt.Location)
-	return c.day
-}
-
-func dayBounds(t time.Time, loc *time.Location) (from, to int64, day int) {
-	y, m, d := t.In(loc).Date()
-	from = time.Date(y, m, d, 0, 0, 0, 0, loc).UnixNano()
-	to = time.Date(y, m, d+1, 0, 0, 0, 0, loc).UnixNano()
-	return from, to, y*10000 + int(m)*100 + d
 }
