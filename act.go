@@ -53,6 +53,9 @@ func (f *Fleet) ended(now time.Duration, a *attempt) {
 		f.lanes[a.lane].pool.latency.add(now - a.sentAt)
 	}
 	a.call.stream.tally.ended(a, f.calls[a.call.id] == nil)
+	if a.answer.refused != nil && a.answer.refused.Refusal.Class == sched.NoModel {
+		f.denied[a.call.row.Facts.Model] = a.answer.api
+	}
 	f.settledBy = -1
 	f.step(now, a.answer.event())
 	delete(f.attempts, a.id)
@@ -109,14 +112,19 @@ func (f *Fleet) resultOf(now time.Duration, c *call, a *attempt, s *sched.Settle
 	case sched.OverBudget:
 		r.Err = f.capError(c.stream, 0, c.row.Facts.Worst)
 	default:
-		r.Err = errorOf(a, s)
+		r.Err = f.errorOf(c, a, s)
 	}
 	return r
 }
 
 // errorOf is the error of the attempt whose word is final.
-func errorOf(a *attempt, s *sched.Settle) error {
+func (f *Fleet) errorOf(c *call, a *attempt, s *sched.Settle) error {
 	switch {
+	case a == nil && f.denied[c.row.Facts.Model] != nil:
+		// No org has the model: what they said of it holds for this call too.
+		api := *f.denied[c.row.Facts.Model]
+		api.Attempts = 0
+		return &api
 	case a == nil:
 		return &TransportError{Err: errUnroutable}
 	case a.answer.api != nil:

@@ -42,7 +42,8 @@ type Fleet struct {
 	streams  []*stream
 	nextCall sched.CallID
 	models   map[string]int32
-	ledgers  sched.LedgerID // how many are open; the first is Config.Spend's, where there is one
+	denied   map[string]*APIError // what an org without the model last said, by model
+	ledgers  sched.LedgerID       // how many are open; the first is Config.Spend's, where there is one
 	fatal    error
 	trace    *tracer
 
@@ -84,6 +85,7 @@ func New(cfg Config) (*Fleet, error) {
 		calls:    map[sched.CallID]*call{},
 		attempts: map[sched.AttemptID]*attempt{},
 		models:   map[string]int32{},
+		denied:   map[string]*APIError{},
 		done:     make(chan struct{}),
 	}
 	provider, err := Provider(cfg.BaseURL)

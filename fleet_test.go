@@ -3,6 +3,7 @@ package flotilla_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -188,6 +189,53 @@ func TestACancelledContextDrains(t *testing.T) {
 		cancel()
 		if st := w.server.Stats(); st.Succeeded != int64(n) {
 			t.Errorf("%d results for %d answers", n, st.Succeeded)
+		}
+	})
+}
+
+// A model that no org has: every call says so in the provider's words, those
+// too that were never sent because the answer was known by then.
+func TestModelThatNoOrgHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, emulator.Options{Scenario: scenario(t, "default"), Seed: 1})
+		fleet := newFleet(t, w.config())
+		var reqs []flotilla.Request
+		for i := range 50 {
+			body := fmt.Sprintf(`{"model":"claude-opus-4-20250514","max_tokens":10,"messages":[{"role":"user","content":"%d"}]}`, i)
+			reqs = append(reqs, flotilla.Request{ID: fmt.Sprint(i), Body: []byte(body)})
+		}
+		n := 0
+		for res := range fleet.Dispatch(t.Context(), slices.Values(reqs), flotilla.Options{}) {
+			var api *flotilla.APIError
+			if !errors.As(res.Err, &api) || api.Status != http.StatusNotFound || api.Type != "not_found_error" {
+				t.Fatalf("%s: %v", res.ID, res.Err)
+			}
+			n++
+		}
+		if n != 50 {
+			t.Errorf("%d of 50 results", n)
+		}
+		if st := w.server.Stats(); st.Requests > 20 {
+			t.Errorf("%d requests for a model that nobody has", st.Requests)
+		}
+	})
+}
+
+// A source that takes its results slowly holds the fleet, not the memory.
+func TestSlowReaderHoldsTheFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, emulator.Options{Scenario: scenario(t, "steady"), Seed: 1})
+		fleet := newFleet(t, w.config())
+		n := 0
+		for res := range fleet.Dispatch(t.Context(), slices.Values(requests(400)), flotilla.Options{N: 400}) {
+			if res.Err != nil {
+				t.Fatal(res.Err)
+			}
+			time.Sleep(time.Second)
+			n++
+		}
+		if n != 400 {
+			t.Errorf("%d of 400 results", n)
 		}
 	})
 }

@@ -18,7 +18,7 @@ type LaneState struct {
 	Org, Pool, Tier string
 	InFlight        int
 	Window          float64 // attempts it may have in flight now
-	Cap             int     // this process's part of the etiquette cap
+	Cap             int     // the etiquette cap of its family in the org, all processes together
 	Waiting         string  // the limit that holds its next call back (interface.md, "--summary"); "work": it has none to send
 	Closed          bool    // it takes no calls
 	Class           string  // why, when Closed
@@ -56,13 +56,14 @@ func (f *Fleet) snapshot(now time.Duration) Snapshot {
 	s := Snapshot{At: f.clock.wall(now), Lanes: make([]LaneState, len(views))}
 	for i := range views {
 		s.Lanes[i] = f.laneState(&views[i])
+		s.Lanes[i].Cap = f.lanes[i].group.limit
 	}
 	return s
 }
 
 func (f *Fleet) laneState(v *sched.LaneView) LaneState {
 	s := LaneState{
-		Org: v.Org, Pool: v.Pool, Tier: "sync", InFlight: v.InFlight, Window: v.Window, Cap: v.Cap,
+		Org: v.Org, Pool: v.Pool, Tier: "sync", InFlight: v.InFlight, Window: v.Window,
 		Waiting: limitName(v.Waiting), Closed: v.Closed,
 		Limits: perMinute(v.Refill), Others: perMinute(v.Others),
 		Sent: v.Sent, Succeeded: v.Succeeded, Overloaded: v.Refused[sched.Overloaded],
