@@ -86,11 +86,12 @@ func (r *request) checkMax(count bool) *apiError {
 	return nil
 }
 
-// find resolves the model; a retired one answers as one that never was.
+// find resolves the model; a retired one answers as one that never was. A model
+// whose pool and prices the table no longer has cannot be served at any date.
 func (r *request) find(now time.Time) *apiError {
 	r.model = r.modelField.Str
 	i, ok := ModelIndex(r.model)
-	if !ok || catalog[i].lifecycle(now) == "retired" {
+	if !ok || catalog[i].pool == "" || catalog[i].lifecycle(now) == "retired" {
 		return notFound("model: %s", r.model)
 	}
 	if catalog[i].limited {
