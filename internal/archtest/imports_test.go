@@ -32,8 +32,12 @@ var mayImport = map[string][]string{
 	"internal/gateway":  and(""),
 	"internal/accept":   anything,
 	"internal/archtest": {},
+	"internal/memnet":   {},
 	"cmd":               anything,
 }
+
+// forTests are packages that only tests import.
+var forTests = []string{"internal/memnet", "journal/journaltest"}
 
 // onlyIn keeps weight and concerns where they belong: who else imports these
 // modules, of other people, makes the library heavier for everybody.
@@ -77,6 +81,9 @@ func TestImportTable(t *testing.T) {
 
 func checkArrow(t *testing.T, f *file, from, to string) {
 	t.Helper()
+	if slices.Contains(forTests, to) {
+		t.Errorf("%s imports %q, which is for tests", f.path(), to)
+	}
 	allowed := mayImport[from]
 	if slices.Equal(allowed, anything) || from != "" && within(to, from) {
 		return
