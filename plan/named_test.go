@@ -110,9 +110,6 @@ func (r *result) perOrgMinute() float64 {
 	return r.limited() / r.o.Makespan().Minutes() / float64(len(r.sc.Orgs))
 }
 
-// on is how many calls a lane answered.
-func (r *result) on(lane int) float64 { return float64(r.o.Lanes[lane].Succeeded) }
-
 // closed is how many of a lane's closings were for a class.
 func (r *result) closed(lane sched.LaneID, class sched.Class) float64 {
 	n := 0

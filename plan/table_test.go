@@ -26,9 +26,6 @@ func least(what string, bound float64) check { return check{what, true, bound, .
 // most is a count or a time that no seed may exceed.
 func most(what string, bound float64) check { return check{what, false, bound, 0} }
 
-// mostMean is a count whose mean must hold, and no seed above half as much again.
-func mostMean(what string, bound float64) check { return check{what, false, bound, bound / 2} }
-
 func (c check) holds(figures []float64) bool {
 	mean, worst := c.summary(figures)
 	if c.atMin {

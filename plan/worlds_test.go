@@ -16,7 +16,6 @@ var epoch = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
 // Limits of facts/control.md part 0.
 var (
 	startTier = emulator.Limits{Requests: 1_000, Input: 2_000_000, Output: 400_000}
-	buildTier = emulator.Limits{Requests: 5_000, Input: 5_000_000, Output: 1_000_000}
 	scaleTier = emulator.Limits{Requests: 10_000, Input: 10_000_000, Output: 2_000_000}
 )
 
@@ -106,19 +105,12 @@ func bodyHash(seed, salt uint64, i int) (h [16]byte) {
 const pool = "sonnet-4.x"
 
 // lanes opens one lane per org with the etiquette cap of 100.
-func lanes(sc *emulator.Scenario, changes ...func(*sched.LaneConfig)) []sched.LaneConfig {
+func lanes(sc *emulator.Scenario) []sched.LaneConfig {
 	out := make([]sched.LaneConfig, len(sc.Orgs))
 	for i := range sc.Orgs {
 		out[i] = sched.LaneConfig{Org: sc.Orgs[i].Name, Pool: pool, Group: int32(i), Cap: 100}
-		for _, change := range changes {
-			change(&out[i])
-		}
 	}
 	return out
-}
-
-func laneCap(n int) func(*sched.LaneConfig) {
-	return func(l *sched.LaneConfig) { l.Cap = n }
 }
 
 // setting is a job over all orgs of a scenario, its answers streamed.
