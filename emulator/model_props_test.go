@@ -143,7 +143,7 @@ func checkEmpty(rt *rapid.T, m *Model) {
 		}
 	}
 	m.clients = nil
-	m.Advance(m.now + longest)
+	m.Advance(m.now + 2*longest)
 	for _, lanes := range m.lanes {
 		for _, l := range lanes {
 			if l.inFlight != 0 || l.open != 0 || l.drain != 0 {
