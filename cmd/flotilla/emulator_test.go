@@ -1,11 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 )
 
 // postJSON posts to an emulator's own endpoints.
@@ -25,23 +25,15 @@ func postJSON(url, body string) error {
 	return nil
 }
 
-// syncMap is a map that scripts running side by side share.
-type syncMap[V any] struct {
-	mu sync.Mutex
-	m  map[string]V
-}
-
-func (s *syncMap[V]) set(key string, v V) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.m == nil {
-		s.m = map[string]V{}
+// statsOf reads an emulator's stats; numbers stay as they are spelled.
+func statsOf(url string) (map[string]any, error) {
+	resp, err := http.Get(url + "/emulator/stats") //nolint:noctx // a loopback server of the test
+	if err != nil {
+		return nil, err
 	}
-	s.m[key] = v
-}
-
-func (s *syncMap[V]) get(key string) V {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.m[key]
+	defer resp.Body.Close()
+	var all map[string]any
+	dec := json.NewDecoder(resp.Body)
+	dec.UseNumber()
+	return all, dec.Decode(&all)
 }

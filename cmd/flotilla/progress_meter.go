@@ -20,8 +20,8 @@ type counts struct {
 // minute.
 const meterSpan = time.Minute
 
-// sample is what a meter keeps of one look.
-type sample struct {
+// glance is what a meter keeps of one look.
+type glance struct {
 	at      time.Time
 	calls   int
 	in, out int64
@@ -40,29 +40,29 @@ type holder struct {
 
 // meter turns looks at a job into rates over the last minute of the scaled
 // clock.
-type meter struct{ samples []sample }
+type meter struct{ glances []glance }
 
 // add takes a look in.
 func (m *meter) add(c counts, s *flotilla.Snapshot) {
-	now := sample{at: s.At, calls: c.calls, in: c.in, out: c.out, sent: map[laneKey]int64{}, waiting: map[holder]int{}}
+	now := glance{at: s.At, calls: c.calls, in: c.in, out: c.out, sent: map[laneKey]int64{}, waiting: map[holder]int{}}
 	for _, l := range s.Lanes {
 		k := laneKey{l.Org, l.Pool}
 		now.sent[k] = l.Succeeded
 		now.waiting[holder{k, l.Waiting}]++
 	}
-	m.samples = append(m.samples, now)
-	// One sample older than the span stays: rates reach over all of it.
-	for len(m.samples) > 2 && s.At.Sub(m.samples[1].at) >= meterSpan {
-		m.samples = m.samples[1:]
+	m.glances = append(m.glances, now)
+	// One glance older than the span stays: rates reach over all of it.
+	for len(m.glances) > 2 && s.At.Sub(m.glances[1].at) >= meterSpan {
+		m.glances = m.glances[1:]
 	}
 }
 
-// span is the time between the first and the last sample; 0: no rate yet.
-func (m *meter) span() (first, last *sample, minutes float64) {
-	if len(m.samples) < 2 {
+// span is the time between the first and the last glance; 0: no rate yet.
+func (m *meter) span() (first, last *glance, minutes float64) {
+	if len(m.glances) < 2 {
 		return nil, nil, 0
 	}
-	first, last = &m.samples[0], &m.samples[len(m.samples)-1]
+	first, last = &m.glances[0], &m.glances[len(m.glances)-1]
 	return first, last, last.at.Sub(first.at).Minutes()
 }
 
@@ -101,8 +101,8 @@ func (m *meter) binding() holder {
 		}
 		return seen[h] + 1_000_000
 	}
-	for i := range m.samples {
-		for h, n := range m.samples[i].waiting {
+	for i := range m.glances {
+		for h, n := range m.glances[i].waiting {
 			seen[h] += n
 		}
 	}
@@ -128,7 +128,7 @@ func (h holder) before(o holder) bool {
 // eta is when a job of so many rows ends at the rate of the last minute; zero:
 // unknown.
 func (m *meter) eta(left int) time.Time {
-	if len(m.samples) == 0 || left <= 0 {
+	if len(m.glances) == 0 || left <= 0 {
 		return time.Time{}
 	}
 	calls := m.rates().calls
@@ -139,5 +139,5 @@ func (m *meter) eta(left int) time.Time {
 	if minutes > 1e6 {
 		return time.Time{}
 	}
-	return m.samples[len(m.samples)-1].at.Add(time.Duration(minutes * float64(time.Minute)))
+	return m.glances[len(m.glances)-1].at.Add(time.Duration(minutes * float64(time.Minute)))
 }

@@ -205,8 +205,8 @@ func TestRatesForget(t *testing.T) {
 	if r := m.rates().calls; r < 60 || r > 160 {
 		t.Errorf("%v calls a minute after a minute of 60", r)
 	}
-	if len(m.samples) > 70 {
-		t.Errorf("%d samples are kept", len(m.samples))
+	if len(m.glances) > 70 {
+		t.Errorf("%d glances are kept", len(m.glances))
 	}
 	if eta := m.eta(120); eta.Sub(at) < time.Minute || eta.Sub(at) > 2*time.Minute {
 		t.Errorf("120 calls end in %v", eta.Sub(at))

@@ -111,9 +111,22 @@ func (r *runner) finish(s *job.Summary, report *flotilla.Report, err error) erro
 	if err != nil {
 		return exitWith(code, err)
 	}
+	r.nameDayCap(report)
 	r.tell(s, report)
 	if code == job.ExitOK {
 		return nil
 	}
 	return exitWith(code, nil)
+}
+
+// nameDayCap says of a cap per day what it is and what of it is used: the fleet
+// knows the part that was granted to it.
+func (r *runner) nameDayCap(report *flotilla.Report) {
+	if report.Budget == nil || report.Budget.Per == 0 {
+		return
+	}
+	report.Budget.Cap = r.settings.MaxSpendPerDay
+	if spent, err := r.journal.SpentOn(context.Background(), r.now()()); err == nil {
+		report.Budget.Spent = spent
+	}
 }

@@ -43,12 +43,15 @@ func runScripts(t *testing.T, dir string) {
 			"emulate": scriptEmulate, "fault": scriptFault, "served": scriptServed, "exits": scriptExits,
 			"rows": scriptRows, "results": scriptResults, "edit": scriptEdit,
 		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil // may read what nobody may
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
 }
-
-// serving are the emulators of scripts by their URL.
-var serving syncMap[*emulator.Server]
 
 func scriptEmulate(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
@@ -62,7 +65,6 @@ func scriptEmulate(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	url, err := s.Listen("127.0.0.1:0")
 	ts.Check(err)
-	serving.set(url, s)
 	ts.Defer(func() { _ = s.Close() })
 	ts.Setenv("API", url)
 	ts.Setenv("ANTHROPIC_BASE_URL", url)
@@ -73,11 +75,8 @@ func scriptFault(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func scriptServed(ts *testscript.TestScript, neg bool, args []string) {
-	st := serving.get(ts.Getenv("API")).Stats()
-	text, err := json.Marshal(st)
+	all, err := statsOf(ts.Getenv("API"))
 	ts.Check(err)
-	var all map[string]any
-	ts.Check(json.Unmarshal(text, &all))
 	for _, a := range args {
 		name, want, _ := strings.Cut(a, "=")
 		if got := fmt.Sprint(all[name]); (got == want) == neg {

@@ -7,7 +7,14 @@ import (
 	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
-// tell says how a run ended, for people.
+// tell says how a run went and why it ended, for people.
 func (r *runner) tell(s *job.Summary, report *flotilla.Report) {
-	_, _ = fmt.Fprintf(r.err, "%+v %v\n", s, report.Closed)
+	_, _ = fmt.Fprint(r.err, s.Text())
+	for _, line := range s.Ending(report) {
+		if line.Kind == "" {
+			_, _ = fmt.Fprintln(r.err, "flotilla: "+line.Text)
+			continue
+		}
+		say(r.err, line.Kind, line.Text)
+	}
 }
