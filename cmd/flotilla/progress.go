@@ -68,10 +68,9 @@ type progress struct {
 	live  bool // redrawn often
 	meter meter
 
-	mu     sync.Mutex
-	queue  []flotilla.Notice
-	closed bool
-	ready  chan struct{} // holds one token while queue is not empty
+	mu    sync.Mutex
+	queue []flotilla.Notice
+	ready chan struct{} // holds one token while queue is not empty
 
 	last     *standing
 	began    flotilla.Snapshot // the first look: what earlier jobs of this fleet did
