@@ -77,7 +77,6 @@ func TestColleagueComesRestsAndLeaves(t *testing.T) {
 type plugged struct {
 	at   []time.Duration
 	seen []time.Duration
-	m    *Model
 }
 
 func (p *plugged) Next() time.Duration {
@@ -111,3 +110,29 @@ func TestPluggedClient(t *testing.T) {
 		t.Errorf("acted at %v", p.seen)
 	}
 }
+
+// Its window opens by 5 % a round and is halved by a refusal.
+func TestGreedyColleaguesWindow(t *testing.T) {
+	inFlight := func(m *Model, at time.Duration) int {
+		m.Advance(at)
+		return m.lanes[0][poolIndex("haiku-4.5")].inFlight
+	}
+	open := NewModel(one(Org{Limits: Limits{1e9, 1e12, 1e12}, Colleagues: []Colleague{{Kind: "aimd"}}}, slow), 1, epoch)
+	call(t, open, 0, 0, 1, 1)
+	if n := inFlight(open, 2*time.Minute); n < 150 { // one more a round would be 90
+		t.Errorf("%d in flight after two minutes without refusal", n)
+	}
+	narrow := NewModel(one(Org{Limits: Limits{1e9, 1e12, 1e12}, Concurrency: 40, Colleagues: []Colleague{{Kind: "aimd"}}}, slow), 1, epoch)
+	call(t, narrow, 0, 0, 1, 1)
+	least, most, busy := 40.0, 0.0, 0
+	for at := 2 * time.Minute; at < 4*time.Minute; at += 100 * time.Millisecond {
+		busy = max(busy, inFlight(narrow, at))
+		window := narrow.clients[0].(*aimd).window
+		least, most = min(least, window), max(most, window)
+	}
+	if least > 22 || most < 39 || most > 44 || busy != 40 {
+		t.Errorf("a window of %v to %v, up to %d in flight, under a limit of 40", least, most, busy)
+	}
+}
+
+func slow(sc *Scenario) { sc.Latency = Latency{TTFT: 600 * time.Millisecond, PerSecond: 75} }

@@ -236,3 +236,16 @@ func TestClockChangesSpeed(t *testing.T) {
 		t.Errorf("speed 0: %d", res.StatusCode)
 	}
 }
+
+func TestFaultCount(t *testing.T) {
+	_, url := serve(t, Options{})
+	control(t, url, "faults", `{"count":2,"kind":"status","status":500}`)
+	var got []int
+	for range 4 {
+		res, _ := ask{body: hello}.do(t, url)
+		got = append(got, res.StatusCode)
+	}
+	if d := cmp.Diff([]int{500, 500, 200, 200}, got); d != "" {
+		t.Error(d)
+	}
+}

@@ -149,6 +149,10 @@ func TestUsageReport(t *testing.T) {
 	}
 	day := epoch.Truncate(24 * time.Hour).Format(time.RFC3339)
 	var p usagePage
+	get(t, url, "/v1/organizations/usage_report/messages?bucket_width=1h&starting_at="+epoch.Add(20*time.Minute-time.Hour).Format(time.RFC3339), &p)
+	if len(p.Data) != 2 || p.Data[0].StartingAt != "2026-11-30T08:00:00Z" {
+		t.Errorf("buckets do not begin at whole hours: %+v", p)
+	}
 	get(t, url, "/v1/organizations/usage_report/messages?starting_at="+day, &p)
 	if len(p.Data) != 1 || len(p.Data[0].Results) != 1 || p.Data[0].Results[0].Uncached != in || p.Data[0].Results[0].Output != out || p.Data[0].Results[0].Model != nil {
 		t.Errorf("%+v, want %d in, %d out", p, in, out)

@@ -198,6 +198,18 @@ func TestAdditiveAcceleration(t *testing.T) {
 	}
 }
 
+// Using 0.3 of a minute's ceiling earns the next step, less does not.
+func TestAdditiveAccelerationIsEarned(t *testing.T) {
+	for used, want := range map[float64]float64{2999: 10_000, 3000: 20_000} {
+		s := newAcceleration(Acceleration{Kind: "additive"}, 100_000)
+		s.take(used)
+		s.rollMinutes(1)
+		if s.ceil != want {
+			t.Errorf("after %v tokens the ceiling is %v, want %v", used, s.ceil, want)
+		}
+	}
+}
+
 // An idle minute costs a step, down to the first ceiling.
 func TestAdditiveAccelerationFalls(t *testing.T) {
 	s := newAcceleration(Acceleration{Kind: "additive"}, 100_000)

@@ -23,10 +23,7 @@ type world struct {
 
 // orgIdentity is what responses say of an org, as header values that are
 // shared by all of them.
-type orgIdentity struct {
-	id, workspace []string
-	limits        [NumDims][]string // of the last reading, kept to spare allocations
-}
+type orgIdentity struct{ id, workspace []string }
 
 // rule is an answer rule ready for use.
 type rule struct {
