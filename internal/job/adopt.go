@@ -48,7 +48,7 @@ func (r *Run) key(call int) (hash [16]byte, nth int) {
 
 // adopt settles calls by what was found. Answers are the journal's before they
 // are anybody's; their lines are written with those of earlier runs.
-func (r *Run) adopt(ctx context.Context, standing Standing, a *adoption) error {
+func (r *Run) adopt(ctx context.Context, standing Standing, a *adoption) (adopted bool, err error) {
 	var list []Adoption
 	var lines []int
 	for call := range r.limit {
@@ -63,24 +63,25 @@ func (r *Run) adopt(ctx context.Context, standing Standing, a *adoption) error {
 		}
 	}
 	if err := r.book.Adopt(ctx, list); err != nil {
-		return fmt.Errorf("take over answers of other jobs: %w", err)
+		return false, fmt.Errorf("take over answers of other jobs: %w", err)
 	}
 	if err := errors.Join(a.reused.settle(lines), a.reused.close()); err != nil {
-		return err
+		return false, err
 	}
 	r.plan.Cached = len(list) + len(lines)
-	return r.adoptTwins(ctx)
+	twins, err := r.adoptTwins(ctx)
+	return twins || r.plan.Cached > 0, err
 }
 
 // adoptTwins completes what a crash cut off between an answer and the rows that
 // share it (--dedupe).
-func (r *Run) adoptTwins(ctx context.Context) error {
+func (r *Run) adoptTwins(ctx context.Context) (adopted bool, err error) {
 	if !r.x.build.shape.Dedupe {
-		return nil
+		return false, nil
 	}
 	standing, err := r.book.Standing(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var list []Adoption
 	for call := range r.limit {
@@ -91,5 +92,5 @@ func (r *Run) adoptTwins(ctx context.Context) error {
 			list = append(list, Adoption{call, at, r.x.nth(call)})
 		}
 	}
-	return r.book.Adopt(ctx, list)
+	return len(list) > 0, r.book.Adopt(ctx, list)
 }

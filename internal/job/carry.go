@@ -34,7 +34,7 @@ func (r *Run) Carry(ctx context.Context) (s Summary, report flotilla.Report, err
 	err = errors.Join(err, sumErr)
 	var totals json.RawMessage
 	if err == nil {
-		totals, err = json.Marshal(runTotals{s, r.lastAnswer(r.w.standing)})
+		totals, err = r.totals(s)
 	}
 	return s, report, errors.Join(err, r.book.End(keep, s.Pending == 0 && r.limit == r.x.calls(), totals))
 }
@@ -161,6 +161,11 @@ func (r *Run) end(ctx context.Context) error {
 		}
 	}
 	return r.w.finish(ctx)
+}
+
+// totals is what the next run may go by.
+func (r *Run) totals(s Summary) (json.RawMessage, error) {
+	return json.Marshal(runTotals{s, r.lastAnswer(r.w.standing)})
 }
 
 // summary is how the job stands now.

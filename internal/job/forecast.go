@@ -18,11 +18,11 @@ func (r *Run) forecast(pending func(call int) bool) {
 		if !pending(call) {
 			continue
 		}
-		e := r.x.row(call)
-		k := &byKind[e.kind]
-		k.n, k.in, k.room = k.n+1, k.in+int64(e.in), k.room+int64(e.maxTokens)
-		r.plan.Worst += e.worst
-		r.plan.Tokens += int64(e.in)
+		f := r.factsOf(call)
+		k := &byKind[r.x.row(call).kind]
+		k.n, k.in, k.room = k.n+1, k.in+int64(f.In), k.room+int64(f.MaxTokens)
+		r.plan.Worst += f.Worst
+		r.plan.Tokens += int64(f.In)
 	}
 	for i, k := range byKind {
 		m, ok := r.cfg.Prices.Lookup(r.x.kinds[i].model)
@@ -38,4 +38,12 @@ func (r *Run) forecast(pending func(call int) bool) {
 		r.plan.Expected += one * flotilla.Money(k.n)
 	}
 	r.plan.Expected = min(r.plan.Expected, r.plan.Worst)
+}
+
+// factsOf are the facts of the body that a call would be sent with.
+func (r *Run) factsOf(call int) flotilla.Facts {
+	if r.src != nil {
+		return r.src.row(call).Facts
+	}
+	return r.x.facts(r.x.row(call))
 }

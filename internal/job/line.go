@@ -3,7 +3,9 @@ package job
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/flotilla-llm/flotilla"
 )
@@ -99,6 +101,26 @@ func (l *liner) appendInput(dst []byte, r *record) []byte {
 		}
 	}
 	return appendObject(dst, kept)
+}
+
+// keepsSome says that lines repeat chosen fields of the input.
+func keepsSome(keep []string) bool { return len(keep) > 0 && keep[0] != "all" }
+
+// checkKeep refuses fields that no row has.
+func (x *index) checkKeep(keep []string) error {
+	if !keepsSome(keep) || x.n() == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range x.columns.list {
+		names = append(names, c.name)
+	}
+	for _, name := range keep {
+		if !slices.Contains(names, name) {
+			return withHint(fmt.Errorf("--keep %s: no row has such a field", name), "fields are "+strings.Join(names, ", "))
+		}
+	}
+	return nil
 }
 
 // bodyOf is the hash of the body that was answered: the row's, or with a larger

@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"fmt"
 	"os"
 )
 
@@ -21,21 +22,21 @@ type fileSink struct {
 const syncEvery = 4 << 20
 
 func (o *Output) openFile(size int64, wrote func(int64)) (*fileSink, error) {
-	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, o.fault(err)
 	}
-	if err = f.Truncate(size); err == nil {
-		_, err = f.Seek(size, 0)
+	if lockFile(f) {
+		return nil, errors.Join(fmt.Errorf("output %s is being written by another process", o.Path), f.Close())
 	}
-	if err != nil {
+	if err = f.Truncate(size); err != nil {
 		return nil, errors.Join(o.fault(err), f.Close())
 	}
 	return &fileSink{o: o, f: f, size: size, synced: size, wrote: wrote}, nil
 }
 
 func (s *fileSink) put(_ int, line []byte) error {
-	if _, err := s.f.WriteAt(line, s.size); err != nil {
+	if _, err := s.f.Write(line); err != nil {
 		_ = s.f.Truncate(s.size) // no part of a line stays behind
 		return s.o.fault(err)
 	}

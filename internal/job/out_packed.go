@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"strings"
 
@@ -79,16 +80,27 @@ func (s *packedSink) close() error {
 	return err
 }
 
-// openPackedText reads a packed OUT as text.
+// openPackedText reads a packed OUT as text, as far as it is whole: a crash may
+// have cut it anywhere, in the first bytes too.
 func openPackedText(f io.Reader) (*unpackedUntilTorn, error) {
-	r, err := unpacked(bufio.NewReaderSize(f, 1<<16))
-	if err != nil {
-		return nil, err
+	br := bufio.NewReaderSize(f, 1<<16)
+	head, _ := br.Peek(4)
+	gz, zst := []byte("\x1f\x8b"), []byte("\x28\xb5\x2f\xfd")
+	switch {
+	case bytes.HasPrefix(head, gz), bytes.HasPrefix(head, zst):
+	case len(head) < 4 && (bytes.HasPrefix(gz, head) || bytes.HasPrefix(zst, head)):
+		return &unpackedUntilTorn{r: bytes.NewReader(nil), torn: true}, nil
+	default:
+		return nil, errors.New("it is not packed as its name says")
 	}
-	return &unpackedUntilTorn{r: r}, nil
+	r, err := unpacked(br)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return &unpackedUntilTorn{r: bytes.NewReader(nil), torn: true}, nil
+	}
+	return &unpackedUntilTorn{r: r}, err
 }
 
-// unpackedUntilTorn reads a packed OUT as far as it is whole.
+// unpackedUntilTorn is what a packed file holds before its first fault.
 type unpackedUntilTorn struct {
 	r    io.Reader
 	torn bool

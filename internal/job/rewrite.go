@@ -71,16 +71,15 @@ func (o *Output) plainText() (text *os.File, done func() error, err error) {
 		return f, f.Close, err
 	}
 	defer f.Close()
-	r, err := unpacked(bufio.NewReaderSize(f, 1<<16))
+	r, err := openPackedText(f)
 	if err != nil {
 		return nil, nil, o.fault(err)
 	}
-	defer r.Close()
 	spool, err := tempFile(filepath.Dir(o.Path))
 	if err != nil {
 		return nil, nil, o.fault(err)
 	}
-	if _, err := io.Copy(spool, &unpackedUntilTorn{r: r}); err != nil {
+	if _, err := io.Copy(spool, r); err != nil {
 		return nil, nil, errors.Join(o.fault(err), spool.Close())
 	}
 	return spool, spool.Close, nil
@@ -154,6 +153,9 @@ func (o *Output) replaceRaw(write func(*os.File) error) (size int64, err error) 
 // replaceFile writes a file beside path and renames it over path once it is on
 // disk; the old one stands until then. The mode is the old file's, else 0644.
 func replaceFile(path string, write func(*os.File) error) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // a link goes on leading there
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err

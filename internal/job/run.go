@@ -80,12 +80,17 @@ func Open(ctx context.Context, fleet Fleet, cfg Config) (_ *Run, err error) {
 	check := checker{prices: cfg.Prices, version: cfg.Shape.Version, capped: cfg.Options.MaxSpend != 0 || cfg.Options.Purse != nil}
 	s := newScan(build, inputs, fleet, check)
 	s.skipBad, s.out = cfg.SkipBad, cfg.OutTokens
-	if form, err := cfg.Output.form(); err != nil {
+	form, err := cfg.Output.form()
+	if err != nil {
 		return nil, err
-	} else if form == outTable {
+	}
+	if form == outTable || keepsSome(cfg.Output.Keep) {
 		s.x.columns = &columns{}
 	}
 	if err := s.run(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.x.checkKeep(cfg.Output.Keep); err != nil {
 		return nil, err
 	}
 	r.x = s.x
@@ -116,7 +121,7 @@ func (r *Run) opened() error {
 	if n == 0 {
 		r.plan.Warnings = append(r.plan.Warnings, "the input has no rows")
 	}
-	r.forecast(func(call int) bool { return x.holds(call) })
+	r.forecast(func(call int) bool { return x.holds(call) && !x.follows(call) })
 	var err error
 	r.form, err = r.cfg.Output.check(r.cfg.Inputs, n)
 	return err
@@ -125,8 +130,14 @@ func (r *Run) opened() error {
 // Plan is what is known so far.
 func (r *Run) Plan() Plan { return r.plan }
 
-// Close lets go of the inputs.
-func (r *Run) Close() error { return r.x.close() }
+// Close lets go of the inputs, and of OUT where Carry did not.
+func (r *Run) Close() error {
+	var err error
+	if r.w != nil && r.w.broken == nil {
+		err = r.w.close()
+	}
+	return errors.Join(err, r.x.close())
+}
 
 // Begin takes the job in the journal and finds out what is settled, by earlier
 // runs and by answers kept elsewhere. An OUT that is there is checked before
@@ -166,18 +177,20 @@ func (r *Run) Begin(ctx context.Context, j Journal) (err error) {
 	if err := r.writeRejected(); err != nil {
 		return err
 	}
-	if err := r.adopt(ctx, standing, adopt); err != nil {
-		return err
-	}
-	return r.begun(ctx)
-}
-
-// begun reads how calls stand once all that is known elsewhere was taken over.
-func (r *Run) begun(ctx context.Context) error {
-	standing, err := r.book.Standing(ctx)
+	adopted, err := r.adopt(ctx, standing, adopt)
 	if err != nil {
 		return err
 	}
+	if adopted {
+		if standing, err = r.book.Standing(ctx); err != nil {
+			return err
+		}
+	}
+	return r.begun(ctx, standing)
+}
+
+// begun prepares the sending, once all that is known elsewhere was taken over.
+func (r *Run) begun(ctx context.Context, standing Standing) (err error) {
 	p := &r.plan
 	p.Job, p.InDoubt = r.book.Key(), standing.Doubts()
 	if p.Spent, err = r.book.Spent(ctx); err != nil {
@@ -234,7 +247,7 @@ func (r *Run) catchUp(ctx context.Context, standing Standing) error {
 			continue
 		}
 		if standing.At(a.Row) != a.At {
-			r.w.retried[a.Row] = retryOf(&a) // a later answer took its place, and for this
+			r.w.superseded(&a)
 			continue
 		}
 		if a.Row >= r.limit {

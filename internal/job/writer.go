@@ -79,7 +79,7 @@ func (w *writer) examine(ctx context.Context, stands func(int) Outcome) error {
 	if w.form == outPacked {
 		u, err := openPackedText(f)
 		if err != nil {
-			return &ForeignError{w.o.Path, 1, "it is not packed as its name says"}
+			return &ForeignError{w.o.Path, 1, err.Error()}
 		}
 		text, durable = u, 1<<62 // members carry checksums
 		defer func() { w.old.torn = w.old.torn || u.torn }()
@@ -151,6 +151,16 @@ func (w *writer) settle(a *Answer, why string) error {
 	return w.write(a)
 }
 
+// superseded takes in an answer whose place a later one has taken. A run that
+// was killed may have left its line in OUT, and the line does not tell.
+func (w *writer) superseded(a *Answer) {
+	w.retried[a.Row] = retryOf(a)
+	if w.form != outTable && w.old.has.has(a.Row) {
+		w.old.stale.add(a.Row)
+		w.old.amend = true
+	}
+}
+
 // write adds the line of an answer.
 func (w *writer) write(a *Answer) (err error) {
 	if w.sink == nil {
@@ -173,10 +183,8 @@ func (w *writer) finish(ctx context.Context) error {
 	if w.broken != nil {
 		return nil // told already; what was written stays
 	}
-	if w.sink != nil {
-		if err := w.sink.close(); err != nil {
-			return err
-		}
+	if err := w.close(); err != nil {
+		return err
 	}
 	var err error
 	if w.standing, err = w.book.Standing(ctx); err != nil {
@@ -192,6 +200,16 @@ func (w *writer) finish(ctx context.Context) error {
 	if err == nil {
 		w.book.Wrote(size)
 	}
+	return err
+}
+
+// close closes OUT, where it is open.
+func (w *writer) close() error {
+	if w.sink == nil {
+		return nil
+	}
+	err := w.sink.close()
+	w.sink = nil
 	return err
 }
 
