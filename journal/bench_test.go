@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ func BenchmarkAppend(b *testing.B) {
 		b.Run(fmt.Sprintf("group=%d", group), func(b *testing.B) {
 			j := open(b, path(b), journal.Options{})
 			job := begin(b, j, 1<<30)
-			n, worst := 0, time.Duration(0)
+			n, worst, used := 0, time.Duration(0), cpu()
 			for b.Loop() {
 				records := pairs(job.ID, n, group/2)
 				n += group / 2
@@ -29,6 +30,7 @@ func BenchmarkAppend(b *testing.B) {
 				worst = max(worst, time.Since(from))
 			}
 			b.ReportMetric(float64(2*n)/b.Elapsed().Seconds(), "records/s")
+			b.ReportMetric((cpu()-used).Seconds()*1e6/float64(2*n), "cpu-µs/record")
 			b.ReportMetric(float64(worst.Microseconds())/1e3, "worst-ms")
 		})
 	}
@@ -76,14 +78,17 @@ func BenchmarkResume(b *testing.B) {
 		begun := time.Since(from)
 		before := heap()
 		from = time.Now()
+		used := cpu()
 		st := state(b, job)
 		b.ReportMetric(time.Since(from).Seconds(), "state-s")
+		b.ReportMetric((cpu() - used).Seconds(), "state-cpu-s")
 		b.ReportMetric(begun.Seconds(), "begin-s")
 		b.ReportMetric(float64(heap()-before)/1e6, "state-MB")
 		if st.Counts[journal.Succeeded] != n {
 			b.Fatalf("%v", st.Counts)
 		}
 		from = time.Now()
+		used = cpu()
 		rows := 0
 		for _, err := range job.Answers(b.Context(), 0) {
 			if err != nil {
@@ -92,6 +97,7 @@ func BenchmarkResume(b *testing.B) {
 			rows++
 		}
 		b.ReportMetric(float64(rows)/time.Since(from).Seconds(), "answers/s")
+		b.ReportMetric((cpu()-used).Seconds()*1e6/float64(rows), "cpu-µs/answer")
 		if err := j.Close(); err != nil {
 			b.Fatal(err)
 		}
@@ -101,6 +107,15 @@ func BenchmarkResume(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(info.Size())/n, "bytes/row")
+}
+
+// cpu is what this process has used, which its neighbours on the machine do not change.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func heap() int64 {
@@ -124,20 +139,22 @@ func BenchmarkCached(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				from := time.Now()
+				from, used := time.Now(), cpu()
 				found, err := job.Cached(b.Context(), n, func(row int) ([16]byte, int) { return journaltest.Hash(row), 0 })
 				if err != nil || found[n-1] == 0 {
 					b.Fatal(found[n-1], err)
 				}
 				b.ReportMetric(time.Since(from).Seconds(), "lookup-s")
+				b.ReportMetric((cpu() - used).Seconds(), "lookup-cpu-s")
 				adoptions := make([]journal.Adoption, 0, n)
 				for row, id := range found {
 					adoptions = append(adoptions, journal.Adoption{Row: row, Answer: id})
 				}
-				from = time.Now()
+				from, used = time.Now(), cpu()
 				if err := job.Adopt(b.Context(), adoptions); err != nil {
 					b.Fatal(err)
 				}
+				b.ReportMetric((cpu() - used).Seconds(), "adopt-cpu-s")
 				b.ReportMetric(time.Since(from).Seconds(), "adopt-s")
 				if err := job.End(b.Context(), journal.Finished, nil); err != nil {
 					b.Fatal(err)

@@ -10,6 +10,7 @@ import (
 // Allowance is how a cap per local day stands.
 type Allowance struct {
 	Granted flotilla.Money // to this run for the day, what it has spent of it included
+	Own     flotilla.Money // what this run has spent or reserved of the day: at midnight the rest of Granted lapses
 	Used    flotilla.Money // by all runs of the day: spent, reserved or granted
 }
 
@@ -63,12 +64,13 @@ func (j *Journal) grant(run int64, day int, want, limit flotilla.Money) (a Allow
 	if err != nil {
 		return a, err
 	}
-	own, err := j.w.number("SELECT "+taken+" FROM spend WHERE day = ? AND run = ?", day, run)
+	var granted, own int64
+	err = j.w.one([]any{&granted, &own}, "SELECT coalesce("+taken+", 0), coalesce(sum(spent + open), 0) FROM spend WHERE day = ? AND run = ?", day, run)
 	if err != nil {
 		return a, err
 	}
 	more := min(want, max(limit-flotilla.Money(all), 0))
-	a = Allowance{Granted: flotilla.Money(own) + more, Used: flotilla.Money(all) + more}
+	a = Allowance{Granted: flotilla.Money(granted) + more, Own: flotilla.Money(own), Used: flotilla.Money(all) + more}
 	_, err = j.w.exec(`INSERT INTO spend(run, day, granted) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET granted = excluded.granted`,
 		run, day, int64(a.Granted))
 	return a, err

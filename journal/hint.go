@@ -3,24 +3,33 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 )
 
-// Note keeps a value about a lane for the next run, such as its last good ramp
-// or window (facts/control.md B.5), in place of an older one. At is on the clock
-// of the records.
+// Note is [Journal.Notes] of one value.
 func (j *Journal) Note(ctx context.Context, realm Realm, lane, name string, value float64, at time.Time) error {
+	return j.Notes(ctx, realm, lane, map[string]float64{name: value}, at)
+}
+
+// Notes keeps values about a lane, by name, for the next run, such as its last
+// good ramp or window (facts/control.md B.5), in place of older ones, in one
+// transaction. At is on the clock of the records.
+func (j *Journal) Notes(ctx context.Context, realm Realm, lane string, values map[string]float64, at time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return j.write(fmt.Sprintf("note %s of %s", name, lane), func() error {
+	return j.write("note what is known of "+lane, func() error {
 		id, err := j.word(realm.String())
 		if err != nil {
 			return err
 		}
-		_, err = j.w.exec("INSERT OR REPLACE INTO hint(realm, lane, name, value, at) VALUES (?, ?, ?, ?, ?)", id, lane, name, value, at.UnixNano())
-		return err
+		for name, value := range values {
+			_, err := j.w.exec("INSERT OR REPLACE INTO hint(realm, lane, name, value, at) VALUES (?, ?, ?, ?, ?)", id, lane, name, value, at.UnixNano())
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -77,14 +77,27 @@ func (s *State) load(l *link, job int64) error {
 	if err := l.each(s.attempt, "SELECT row, doubt, own FROM attempt WHERE id > ? AND job = ?", firstAttempt, job); err != nil {
 		return err
 	}
-	err = l.each(s.outcome, `SELECT id, row * 8 + type FROM outcome WHERE id > ? AND job = ? AND (type <> 1 OR mark = ?)`, firstOutcome, job, mark)
+	dubious := false
+	err = l.each(func(rows *sql.Rows) error { return s.outcome(rows, &dubious) },
+		`SELECT id, row * 16 + (doubt <> 0) * 8 + type FROM outcome WHERE id > ? AND job = ? AND (type <> 1 OR mark = ?)`, firstOutcome, job, mark)
 	if err != nil {
 		return err
 	}
 	if s.Spent, err = spentOf(l, job); err != nil {
 		return err
 	}
-	return l.one([]any{&s.Doubts, &s.Doubt}, "SELECT count(*), coalesce(sum(charged), 0) FROM (SELECT charged "+openAttempts+" UNION ALL SELECT charged "+openOutcomes+")", job, job)
+	if err := s.doubts(l, openAttempts, job); err != nil || !dubious {
+		return err
+	}
+	return s.doubts(l, openOutcomes, job)
+}
+
+// doubts adds what is in doubt and not cleared.
+func (s *State) doubts(l *link, from string, job int64) error {
+	var n, money int64
+	err := l.one([]any{&n, &money}, "SELECT count(*), coalesce(sum(charged), 0) "+from, job)
+	s.Doubts, s.Doubt = s.Doubts+int(n), s.Doubt+flotilla.Money(money)
+	return err
 }
 
 func (s *State) attempt(rows *sql.Rows) error {
@@ -103,12 +116,13 @@ func (s *State) attempt(rows *sql.Rows) error {
 	return nil
 }
 
-func (s *State) outcome(rows *sql.Rows) error {
+func (s *State) outcome(rows *sql.Rows, dubious *bool) error {
 	var id, packed int64
 	if err := rows.Scan(&id, &packed); err != nil {
 		return err
 	}
-	row := packed >> 3
+	*dubious = *dubious || packed&8 != 0
+	row := packed >> 4
 	if row < 0 || row >= int64(len(s.rows)) {
 		return nil
 	}

@@ -113,7 +113,7 @@ func dayCap(t *testing.T, b Book) {
 		t.Fatal(err)
 	}
 	got, err = b.Grant(t.Context(), one.Number(), Noon, 500, 100)
-	if err != nil || got.Granted != 80 || got.Used != 100 {
+	if err != nil || got.Granted != 80 || got.Used != 100 || got.Own != 30 {
 		t.Errorf("granted %+v, %v; want 80: 30 reserved and 50 given back", got, err)
 	}
 	if got, err = b.Grant(t.Context(), 0, Noon, 10, 100); err != nil || got.Granted != 0 {
