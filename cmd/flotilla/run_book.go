@@ -56,7 +56,7 @@ func answerOf(a *journal.Answer) job.Answer {
 	return job.Answer{
 		At: a.ID, Row: a.Row, Outcome: job.Outcome(a.Type), Body: a.Body, Org: a.Org, Tier: a.Tier, Model: a.Model,
 		When: a.At, Cost: a.Cost, Attempts: a.Attempts, Latency: a.Latency, Status: a.Status, StopReason: a.StopReason,
-		Hash: a.Hash, Cached: a.Cached,
+		Hash: a.Hash, Cached: a.Cached, Emulated: a.Emulated,
 	}
 }
 

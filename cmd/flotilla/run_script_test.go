@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/flotilla-llm/flotilla/emulator"
+	"github.com/flotilla-llm/flotilla/journal"
 )
 
 // TestRunScripts and TestJobsScripts run the program against emulators of
@@ -25,6 +28,8 @@ import (
 //	exits CODE COMMAND…         runs a command and compares its exit code
 //	rows FILE N                 writes N rows with id and question
 //	results FILE N [TYPE]       counts the lines of an OUT, each id once (of one result.type)
+//	jobid N                     sets $JOB to the id of the N-th job of the journal, newest first
+//	await FILE                  waits until a file has content
 //	edit FILE OLD NEW           replaces text in a file
 func TestRunScripts(t *testing.T)  { runScripts(t, "testdata/run") }
 func TestJobsScripts(t *testing.T) { runScripts(t, "testdata/jobs") }
@@ -42,6 +47,7 @@ func runScripts(t *testing.T, dir string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"emulate": scriptEmulate, "fault": scriptFault, "served": scriptServed, "exits": scriptExits,
 			"rows": scriptRows, "results": scriptResults, "edit": scriptEdit,
+			"jobid": scriptJobID, "await": scriptAwait,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -142,6 +148,31 @@ func scriptEdit(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s does not contain %q", args[0], args[1])
 	}
 	ts.Check(os.WriteFile(path, []byte(strings.ReplaceAll(string(text), args[1], args[2])), 0o600))
+}
+
+func scriptJobID(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	j, err := journal.Open(context.Background(), ts.MkAbs(".flotilla/journal.db"), journal.Options{})
+	ts.Check(err)
+	defer j.Close()
+	jobs, err := j.Jobs(context.Background(), time.Time{})
+	ts.Check(err)
+	if n >= len(jobs) {
+		ts.Fatalf("the journal has %d jobs", len(jobs))
+	}
+	ts.Setenv("JOB", jobs[n].Key)
+}
+
+func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	for range 3000 {
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) // another process is waited for
+	}
+	ts.Fatalf("%s has no content", args[0])
 }
 
 // resultLine is what tests read of a line of OUT.
