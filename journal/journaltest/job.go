@@ -149,16 +149,40 @@ func retried(t *testing.T, b Book) {
 // ownFailures: an attempt counts against a row only if other rows succeeded on
 // its lane meanwhile (interface.md, Output).
 func ownFailures(t *testing.T, b Book) {
-	job := begin(t, b, Spec("a", 4))
+	failures := []struct {
+		status  int
+		doubt   bool
+		beside  bool // another row succeeded on the lane meanwhile
+		counted int
+	}{
+		{0, true, false, 0},    // a timeout while nobody got through
+		{0, true, true, 1},     // a timeout
+		{504, true, true, 1},   // perhaps answered
+		{500, false, true, 1},  // a server error
+		{500, false, false, 0}, // an outage
+		{409, false, true, 1},
+		{429, false, true, 0}, // the lane's
+		{529, false, true, 0},
+		{0, false, true, 0}, // no connection was had
+	}
+	n := len(failures)
+	job := begin(t, b, Spec("a", n+1))
 	id := job.Number()
-	refused := Ended(id, 2, 5, 0, false)
-	refused.Status = 429
-	add(t, b, Intent(id, 0, 1, 9), Ended(id, 0, 1, 9, true)) // nobody succeeded meanwhile
-	add(t, b, Intent(id, 1, 2, 9), Intent(id, 3, 3, 9), Settled(id, 3, 3, "succeeded", 4), Ended(id, 1, 2, 9, true))
-	add(t, b, Intent(id, 2, 5, 9), Intent(id, 3, 6, 9), Settled(id, 3, 6, "succeeded", 4), refused)
+	for row, f := range failures {
+		attempt := int64(10 * row)
+		failed := Ended(id, row, attempt+1, 9, f.doubt)
+		failed.Status = f.status
+		add(t, b, Intent(id, row, attempt+1, 9))
+		if f.beside {
+			add(t, b, Intent(id, n, attempt+2, 9), Settled(id, n, attempt+2, "succeeded", 4))
+		}
+		add(t, b, failed)
+	}
 	st := state(t, job)
-	if got, want := []int{st.Failed(0), st.Failed(1), st.Failed(2)}, []int{0, 1, 0}; !cmp.Equal(got, want) {
-		t.Errorf("own failures %v, want %v", got, want)
+	for row, f := range failures {
+		if got := st.Failed(row); got != f.counted {
+			t.Errorf("%+v: %d failures of its own", f, got)
+		}
 	}
 	add(t, b, Settled(id, 1, 9, "errored", 0))
 	if n := state(t, job).Failed(1); n != 0 {
