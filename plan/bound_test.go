@@ -24,7 +24,9 @@ type supply struct {
 	refill [3]float64 // per second
 	others [3]float64 // what colleagues use of it, per second
 	cap    float64
-	accel  func(t float64) float64 // input tokens that growth limits let pass by then; nil: any
+	// An additive ceiling on input: the first minute's tokens and what each
+	// following minute adds; 0: none.
+	first, step float64
 }
 
 // boundsOf is for a job alone over all orgs of a scenario, from full buckets,
@@ -51,7 +53,7 @@ func boundsOf(sc *emulator.Scenario, cap int, o *Outcome) bounds {
 			s.at[0] = min(s.at[0], s.refill[0]*org.Hidden.Seconds())
 		}
 		if org.Acceleration.Kind == "additive" {
-			s.accel = additive(org)
+			s.first, s.step = additive(org)
 		}
 		b.orgs = append(b.orgs, s)
 	}
@@ -75,23 +77,26 @@ func othersUse(o *emulator.Org) (use [3]float64) {
 	return use
 }
 
-// additive is the most that an additive ceiling lets pass, each minute's share
-// being there at its start.
-func additive(o *emulator.Org) func(t float64) float64 {
-	first, step, limit := o.Acceleration.First, float64(o.Acceleration.Step), float64(o.Limits.Input)
+// additive is an org's ceiling, with the emulator's defaults.
+func additive(o *emulator.Org) (first, step float64) {
+	first, step = o.Acceleration.First, float64(o.Acceleration.Step)
 	if first == 0 {
 		first = 0.1
 	}
 	if step == 0 {
 		step = 10_000
 	}
-	return func(t float64) float64 {
-		sum := 0.0
-		for m := range int(t/60) + 1 {
-			sum += min(limit, first*limit+step*float64(m))
-		}
-		return sum
+	return first * float64(o.Limits.Input), step
+}
+
+// ceiling is the most that growth limits let pass up to t, each minute's share
+// being there at its start.
+func (s *supply) ceiling(t float64) float64 {
+	sum := 0.0
+	for m := range int(t/60) + 1 {
+		sum += min(60*s.refill[1], s.first+s.step*float64(m))
 	}
+	return sum
 }
 
 // manners are what T_P grants that T_LB does not.
@@ -121,8 +126,8 @@ func (s *supply) given(m *manners, d int, t float64) float64 {
 	}
 	// What the soft floor keeps is relative to the capacity.
 	got := max(0, s.at[d]*(1-m.soft)+(s.refill[d]-s.others[d])*t)
-	if d == 1 && s.accel != nil {
-		got = min(got, s.accel(t))
+	if d == 1 && s.first > 0 {
+		got = min(got, s.ceiling(t))
 	}
 	return got
 }

@@ -163,7 +163,7 @@ func TestOutage(t *testing.T) {
 		f, ok := ev.(*sched.Failed)
 		switch {
 		case !ok:
-		case f.Failure == sched.Reset:
+		case f.Failure == sched.Reset || f.Failure == sched.ReusedReset:
 			lost++
 			if now != 2250*time.Millisecond {
 				t.Errorf("a call in flight is lost at %v", now)

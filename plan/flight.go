@@ -19,6 +19,7 @@ type flight struct {
 	worst   int64
 	fate    fate
 	first   bool // the event due is the first byte of a stream
+	headed  bool // it was there
 }
 
 // fate is what becomes of a flight on the client's side.
@@ -80,7 +81,7 @@ func (d *driver) push(f *flight) {
 // arrived is what a client sees at a flight's due time.
 func (d *driver) arrived(now time.Duration, m *emulator.Model, f *flight) {
 	if f.first {
-		f.first = false
+		f.first, f.headed = false, true
 		f.at = f.x.End
 		d.push(f)
 		d.headers = sched.Headers{Attempt: f.attempt, Reading: readingOf(m, f.x, f.x.FirstByte)}

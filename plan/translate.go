@@ -33,7 +33,7 @@ func (d *driver) event(m *emulator.Model, f *flight) sched.Event {
 	x := f.x
 	switch {
 	case f.fate != answered:
-		d.failed = sched.Failed{Attempt: f.attempt, Failure: failureOf[f.fate]}
+		d.failed = sched.Failed{Attempt: f.attempt, Failure: f.failure()}
 		return &d.failed
 	case x.Class != emulator.Admitted:
 		d.refused = sched.Refused{Attempt: f.attempt, Reading: readingOf(m, x, x.End), Refusal: refusalOf(x)}
@@ -61,8 +61,20 @@ func (d *driver) answer(m *emulator.Model, f *flight) sched.Done {
 	}}
 }
 
-// failureOf is how a client sees a flight end that the provider did not end.
-var failureOf = [...]sched.Failure{aborted: sched.Aborted, broken: sched.Reset, unsent: sched.NotSent}
+// failure is how a client sees a flight end that the provider did not end.
+func (f *flight) failure() sched.Failure {
+	switch {
+	case f.fate == aborted:
+		return sched.Aborted
+	case f.fate == unsent:
+		return sched.NotSent
+	case f.headed:
+		return sched.Cut
+	case f.x.Reused:
+		return sched.ReusedReset
+	}
+	return sched.Reset
+}
 
 // refusalOf is what a client reads out of a refusal's status, headers and text.
 func refusalOf(x *emulator.Exchange) sched.Refusal {
