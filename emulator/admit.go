@@ -23,6 +23,7 @@ func (m *Model) Arrive(now time.Duration, a Arrival) *Exchange {
 		m.ended(x)
 		return x
 	}
+	m.split(now, x)
 	if m.refuse(now, x, k) {
 		x.phase = finished
 		m.ended(x)
@@ -62,6 +63,7 @@ func (m *Model) begin(now time.Duration, x *Exchange, k key) {
 	x.Status = 200
 	l.admit(x)
 	m.peak(x)
+	m.keep(now, x)
 	m.read(l, k, now, &x.Reading)
 	m.usage(x)
 	m.answer(x)
@@ -81,16 +83,6 @@ func (m *Model) usage(x *Exchange) {
 		x.In = m.trueInput(x.Est, x.Hash)
 	}
 	x.Usage = Usage{Input: x.In, CacheWrite5m: x.CacheWrite5m, CacheWrite1h: x.CacheWrite1h, CacheRead: x.CacheRead}
-}
-
-// trueInput draws true input tokens around the estimate. It is keyed by the
-// body alone, so every arrival of it has the same.
-func (m *Model) trueInput(est int64, hash [16]byte) int64 {
-	if m.sc.InputNoise <= 0 || est <= 0 {
-		return est
-	}
-	k := bodyKey(0, hash, 0)
-	return max(1, int64(math.Round(k.lognormal(drawInput, float64(est), m.sc.InputNoise))))
 }
 
 // answer takes the next number of a complete answer and draws its length.
@@ -142,7 +134,7 @@ func (m *Model) schedule(now time.Duration, x *Exchange, k key) {
 	}
 	ttft := k.lognormal(drawTTFT, p.TTFT.Seconds(), p.TTFTSD)
 	if p.Prefill > 0 {
-		ttft += float64(x.Usage.Input) / p.Prefill
+		ttft += float64(x.Usage.charged()) / p.Prefill // what is read from the cache is not processed again
 	}
 	x.FirstToken = now + min(longest, seconds(ttft*stretch))
 	x.End = x.FirstToken

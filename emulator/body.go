@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -26,7 +27,9 @@ type request struct {
 	cacheControl          gjson.Result
 	modelField, maxField  gjson.Result
 	streamField, geoField gjson.Result
-	unknown               string // the first field that no version knows
+	marked                bool     // a cache_control occurs somewhere
+	marks                 []Prefix // of [request.prefixes]
+	unknown               string   // the first field that no version knows
 }
 
 // fields gives where each known field of a body goes.
@@ -83,7 +86,7 @@ func readRequest(body []byte) (*request, *apiError) {
 	if !root.IsObject() {
 		return nil, invalid("The request body is not valid JSON: expected an object")
 	}
-	r := &request{index: -1}
+	r := &request{index: -1, marked: bytes.Contains(body, []byte(`"cache_control"`))}
 	root.ForEach(func(k, v gjson.Result) bool {
 		name := k.String()
 		if f := r.field(name); f != nil {

@@ -25,7 +25,7 @@ func (r *request) check(now time.Time, version string, beta, count bool) *apiErr
 	}
 	for _, f := range []func() *apiError{
 		r.checkMessages, r.checkLength, r.checkSampling,
-		func() *apiError { return r.checkVersion(version) }, r.checkModel,
+		func() *apiError { return r.checkVersion(version) }, r.checkModel, r.checkMarks,
 	} {
 		if e := f(); e != nil {
 			return e
@@ -163,6 +163,14 @@ func (r *request) checkModel() *apiError {
 		return invalid("speed: fast mode is not supported by %s", r.model)
 	}
 	return r.checkThinking()
+}
+
+// checkMarks looks at cache_control, and keeps the prefixes that it marks.
+func (r *request) checkMarks() (e *apiError) {
+	if r.marked {
+		r.marks, e = r.prefixes()
+	}
+	return e
 }
 
 func (r *request) checkThinking() *apiError {

@@ -74,6 +74,10 @@ type Arrival struct {
 	Reused    bool // the connection carried an earlier request
 	US, Fast  bool // inference_geo "us", speed "fast": prices only
 
+	// Prefixes are the prompt's beginnings, shortest first, where a block bears
+	// a cache_control mark; Est is then of the whole prompt, and the cache
+	// tokens below follow. Nil: nothing is cached.
+	Prefixes []Prefix
 	// Cache tokens are not part of Est and In; writes count against the input
 	// limit, reads do not.
 	CacheWrite5m, CacheWrite1h, CacheRead int64
@@ -118,8 +122,10 @@ type Exchange struct {
 	seq      uint64
 	pos      int // in the heap; -1: not there
 	phase    phase
-	loose    bool // nobody will release it: the model does at End
-	returned bool // its answer number was given back
+	hit      int    // the prefix that is read from the cache; -1: none
+	writer   uint64 // of the prefixes it writes
+	loose    bool   // nobody will release it: the model does at End
+	returned bool   // its answer number was given back
 }
 
 type phase uint8

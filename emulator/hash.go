@@ -39,6 +39,6 @@ func (m *Model) Weigh(now time.Duration, version string, body []byte) (Arrival, 
 func (r *request) arrival(body []byte) Arrival {
 	return Arrival{
 		Model: r.index, Hash: BodyHash(body), Est: r.estimate(), MaxTokens: r.maxTokens,
-		Stream: r.stream, US: r.geo == "us", Fast: r.fast,
+		Prefixes: r.marks, Stream: r.stream, US: r.geo == "us", Fast: r.fast,
 	}
 }

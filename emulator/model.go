@@ -31,6 +31,9 @@ type Model struct {
 	counts []body
 	freed  map[int32][]uint32 // answer numbers given back, smallest first
 
+	cache  map[cacheKey]cached
+	writes uint64 // of prefixes, by exchange
+
 	distinct int64
 }
 
@@ -64,6 +67,7 @@ func NewModel(sc Scenario, seed uint64, start time.Time) *Model {
 		frac:   time.Duration(start.Nanosecond()),
 		bodies: map[[16]byte]int32{},
 		freed:  map[int32][]uint32{},
+		cache:  map[cacheKey]cached{},
 	}
 	m.pool = make([]int, len(catalog))
 	m.pace = make([]Latency, len(catalog))
@@ -153,6 +157,7 @@ func (m *Model) settleUntil(now time.Duration) {
 		if x.phase == waiting && x.FirstToken < x.End {
 			x.lane.begin(x)
 			x.phase = flowing
+			m.publish(x, true)
 			x.due = x.End
 			m.queue.down(0)
 			continue

@@ -91,6 +91,9 @@ func (m *Model) Arrivals(hash [16]byte) uint32 {
 func (m *Model) settle(now time.Duration, x *Exchange) {
 	l := x.lane
 	l.end(x)
+	if x.phase == waiting {
+		m.publish(x, x.Fault != DropBefore && x.Fault != ErrorFirst)
+	}
 	x.phase = finished
 	if x.Other {
 		l.org.others.requests++
