@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -78,10 +79,15 @@ func (d *demo) run(cmd *cobra.Command) (err error) {
 	w := cmd.ErrOrStderr()
 	args := d.args(url, dir, prompts, results)
 	fmt.Fprintf(w, "Three orgs are emulated at %s; their clock runs %d times as fast. The same on your own keys:\n\n  %s\n\n", url, demoSpeed, d.yourCommand())
+	began := time.Now()
 	if err := d.job(cmd, args); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nNothing was sent to Anthropic and nothing was spent: the dollars are what the same job would cost there.\nresults: %s\n", results)
+	fmt.Fprintf(w, `
+That took %s here; the times above are of the emulated clock. Nothing was sent to
+Anthropic and nothing was spent: the dollars are what the same job would cost there.
+results: %s
+`, span(time.Since(began)), results)
 	return nil
 }
 
@@ -119,7 +125,7 @@ func (d *demo) yourCommand() string {
 func (d *demo) args(url, dir, prompts, results string) []string {
 	args := []string{
 		"run", prompts, "--prompt", "{{.question}}", "--model", demoModel, "--max-tokens", strconv.Itoa(demoTokens), "-o", results,
-		"--base-url", url, "--speed", strconv.Itoa(demoSpeed), "--journal", filepath.Join(dir, ".flotilla"), "--tier", "sync",
+		"--base-url", url, "--speed", strconv.Itoa(demoSpeed), "--journal", filepath.Join(dir, ".flotilla"), "--config", os.DevNull, "--tier", "sync", "--overwrite",
 	}
 	if d.keep != "" {
 		args = append(args, "--summary", filepath.Join(dir, "summary.json"))

@@ -213,7 +213,7 @@ func (p *progress) standing(c counts, s *flotilla.Snapshot) *standing {
 		st.refuse += l.RateLimited
 		st.over += l.Overloaded
 		if st.bound.laneKey == (laneKey{l.Org, l.Pool}) && c.done < c.rows {
-			st.limit = limitText(st.bound.limit, l)
+			st.limit = sharedText(st.bound.limit, l, s.Lanes)
 		}
 	}
 	for _, l := range p.began.Lanes {

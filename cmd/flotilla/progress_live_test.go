@@ -128,3 +128,14 @@ func TestNoColorWritesNone(t *testing.T) {
 		t.Errorf("%q", out.String())
 	}
 }
+
+func TestSharedLimitNamesNoOrg(t *testing.T) {
+	lanes := []flotilla.LaneState{{Org: "high", Waiting: "ramp"}, {Org: "low", Waiting: "ramp"}, {Org: "batch", Waiting: "work", Closed: true}}
+	if got := sharedText("ramp", &lanes[0], lanes); got != "warming up" {
+		t.Errorf("all lanes: %q", got)
+	}
+	lanes[1].Waiting = "cap"
+	if got := sharedText("ramp", &lanes[0], lanes); got != "high: warming up" {
+		t.Errorf("one lane: %q", got)
+	}
+}

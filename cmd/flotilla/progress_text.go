@@ -131,6 +131,21 @@ func limitText(limit string, l *flotilla.LaneState) string {
 	return org + ": " + limit
 }
 
+// sharedText leaves out whose limit it is where every open lane waits for its
+// own of that kind.
+func sharedText(limit string, l *flotilla.LaneState, lanes []flotilla.LaneState) string {
+	text := limitText(limit, l)
+	if len(lanes) < 2 || limitTexts[limit] == "" {
+		return text
+	}
+	for i := range lanes {
+		if !lanes[i].Closed && lanes[i].Waiting != limit {
+			return text
+		}
+	}
+	return strings.TrimPrefix(text, title(l.Org)+": ")
+}
+
 // limitTexts are the limits that have no figure to tell.
 var limitTexts = map[string]string{
 	"tpd":          "ORG: tokens of a day",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,6 +44,18 @@ func newWorld(t testing.TB, scenario string, speed float64) *world {
 }
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+
+// demoRows writes in.jsonl.
+func (w *world) demoRows(n int) {
+	w.t.Helper()
+	f, err := os.Create(w.path("in.jsonl"))
+	if err == nil {
+		err = errors.Join(writeDemoRows(f, n, 1), f.Close())
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
 
 // args are the flags that lead a run to this world, before those of the test.
 func (w *world) args(inputs string, more ...string) []string {

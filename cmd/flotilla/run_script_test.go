@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ import (
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
-// TestRunScripts and TestJobsScripts run the program against emulators of
+// TestRunScripts and its like run the program against emulators of
 // their own. Their scripts have these commands besides testscript's:
 //
 //	emulate SCENARIO SPEED      begins an emulator at $API
@@ -30,9 +31,11 @@ import (
 //	results FILE N [TYPE]       counts the lines of an OUT, each id once (of one result.type)
 //	jobid N                     sets $JOB to the id of the N-th job of the journal, newest first
 //	await FILE                  waits until a file has content
+//	leftover PATTERN            sees that a directory holds one such file and nothing else
 //	edit FILE OLD NEW           replaces text in a file
 func TestRunScripts(t *testing.T)  { runScripts(t, "testdata/run") }
 func TestJobsScripts(t *testing.T) { runScripts(t, "testdata/jobs") }
+func TestDemoScripts(t *testing.T) { runScripts(t, "testdata/demo") }
 
 func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
@@ -47,7 +50,7 @@ func runScripts(t *testing.T, dir string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"emulate": scriptEmulate, "fault": scriptFault, "served": scriptServed, "exits": scriptExits,
 			"rows": scriptRows, "results": scriptResults, "edit": scriptEdit,
-			"jobid": scriptJobID, "await": scriptAwait,
+			"jobid": scriptJobID, "await": scriptAwait, "leftover": scriptLeftover,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -173,6 +176,17 @@ func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
 		time.Sleep(10 * time.Millisecond) // another process is waited for
 	}
 	ts.Fatalf("%s has no content", args[0])
+}
+
+func scriptLeftover(ts *testscript.TestScript, _ bool, args []string) {
+	entries, err := os.ReadDir(ts.MkAbs(filepath.Dir(args[0])))
+	ts.Check(err)
+	if len(entries) != 1 {
+		ts.Fatalf("%d files, want 1: %v", len(entries), entries)
+	}
+	if ok, err := filepath.Match(filepath.Base(args[0]), entries[0].Name()); !ok || err != nil {
+		ts.Fatalf("%s does not match %s", entries[0].Name(), args[0])
+	}
 }
 
 // resultLine is what tests read of a line of OUT.
