@@ -122,7 +122,7 @@ func troubled() []hope {
 	return []hope{
 		{
 			scenario: "overload-storm", work: work{n: 30_000, in: 400, out: 60, maxTokens: 120},
-			checks: []check{most("429", 0), check{"529 of three orgs", false, 360, 36}, least("eff, storms taken out", .90)},
+			checks: []check{most("429", 0), {"529 of three orgs", false, 360, 36}, least("eff, storms taken out", .90)},
 			figures: func(r *result) []float64 {
 				m := polite
 				m.storm = func(t float64) float64 { return stormsLost(&r.sc.Storm, t) }
