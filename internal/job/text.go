@@ -51,7 +51,7 @@ func (s *Summary) sayPending(report *flotilla.Report, say func(kind, format stri
 	case flotilla.LanesClosed:
 		say("", "every lane is closed for longer than --max-wait; %s", done)
 		for _, c := range closedOrgs(report.Closed) {
-			say("", "%s: %s%s", c.Org, c.Class, reopening(c.Reopens))
+			say("", "%s: %s%s", title(c.Org), c.Class, reopening(c.Reopens))
 		}
 		say("hint", "the same command goes on once a lane is open again")
 	case flotilla.Interrupted:
@@ -81,6 +81,14 @@ func (s *Summary) sayCap(b *flotilla.BudgetExceededError, done string, say func(
 	more = max(more, b.Needs)
 	enough := math.Ceil((s.CostUSD+more).Float()*1.05 + b.Needs.Float())
 	say("hint", "the same command with --max-spend %.0f finishes (about %s more)", enough, more)
+}
+
+// enough rounds dollars up: to whole ones from ten on, else to cents.
+func enough(dollars float64) string {
+	if dollars >= 10 {
+		return fmt.Sprintf("%.0f", math.Ceil(dollars))
+	}
+	return fmt.Sprintf("%.2f", math.Ceil(dollars*100)/100)
 }
 
 // closedOrgs keeps one closed lane an org: the one that opens last.
@@ -212,9 +220,9 @@ func (s *Summary) lanesText(b *strings.Builder) {
 	if len(used) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%-8s %-12s %9s %9s %12s %8s %8s %8s %10s\n", "org", "pool", "done", "attempts", "rate-limited", "peak", "p50", "p95", "cost")
+	fmt.Fprintf(b, "%-9s %-12s %9s %9s %12s %8s %8s %8s %10s\n", "org", "pool", "done", "attempts", "rate-limited", "peak", "p50", "p95", "cost")
 	for _, l := range used {
-		fmt.Fprintf(b, "%-8s %-12s %9s %9s %12s %8d %8s %8s %10s\n", l.Org, l.Pool, grouped(l.Succeeded), grouped(l.Attempts), grouped(l.RateLimited),
+		fmt.Fprintf(b, "%-9s %-12s %9s %9s %12s %8d %8s %8s %10s\n", title(l.Org), l.Pool, grouped(l.Succeeded), grouped(l.Attempts), grouped(l.RateLimited),
 			l.PeakInFlight, millis(l.P50MS), millis(l.P95MS), l.CostUSD)
 	}
 }
@@ -224,12 +232,12 @@ func (s *Summary) bindingText(b *strings.Builder) {
 	if len(s.Binding) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%-38s %-24s %s\n", "share of waiting", "whose to change", "one step more")
+	fmt.Fprintf(b, "%-46s %-24s %s\n", "share of waiting", "whose to change", "one step more")
 	for _, l := range s.Binding {
 		if l.Share < 0.005 {
 			continue
 		}
-		fmt.Fprintf(b, "%s\n", strings.TrimRight(fmt.Sprintf("%-38s %-24s %s", fmt.Sprintf("%2.0f %%  %s", 100*l.Share, limitWords(l)), l.Whose, l.OneStepMore), " "))
+		fmt.Fprintf(b, "%s\n", strings.TrimRight(fmt.Sprintf("%-46s %-24s %s", fmt.Sprintf("%2.0f %%  %s", 100*l.Share, limitWords(l)), l.Whose, l.OneStepMore), " "))
 	}
 }
 
@@ -248,8 +256,11 @@ func limitWords(l BindingSummary) string {
 	if l.Org == "" {
 		return words
 	}
-	return l.Org + ": " + words
+	return title(l.Org) + ": " + words
 }
+
+// title is how texts name an org: "org batch", since batch is a tier too.
+func title(org string) string { return flotilla.Org{Name: org}.Title() }
 
 // seconds is a time for people.
 func seconds(s float64) string {

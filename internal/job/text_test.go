@@ -1,0 +1,147 @@
+package job
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flotilla-llm/flotilla"
+)
+
+func TestEndings(t *testing.T) {
+	cents := func(n int) flotilla.Money { return flotilla.Money(n) * 10_000_000 }
+	for _, c := range []struct {
+		name   string
+		s      Summary
+		report flotilla.Report
+		want   []Line
+		code   int
+	}{
+		{
+			"cap",
+			Summary{N: 9000, Succeeded: 6120, Pending: 2880, CostUSD: cents(1500)},
+			flotilla.Report{Cause: flotilla.CapReached, Budget: &flotilla.BudgetExceededError{Cap: cents(1500), Spent: cents(1500), Needs: cents(1)}},
+			[]Line{
+				{"", "stopped at the cap: $15.00 of $15.00; 6,120 of 9,000 rows done, 2,880 pending"},
+				{"hint", "the same command with --max-spend 24 finishes (about $7.06 more)"},
+			},
+			ExitCap,
+		},
+		{
+			"cap of a day",
+			Summary{N: 2, Succeeded: 1, Pending: 1},
+			flotilla.Report{Cause: flotilla.CapReached, Budget: &flotilla.BudgetExceededError{Cap: cents(100), Spent: cents(99), Needs: cents(5), Per: 24 * time.Hour}},
+			[]Line{
+				{"", "stopped at the cap for today: $0.99 of $1.00; 1 of 2 rows done, 1 pending"},
+				{"hint", "the same command goes on after local midnight, or with a larger cap"},
+			},
+			ExitCap,
+		},
+		{
+			"deadline",
+			Summary{N: 2, Pending: 2},
+			flotilla.Report{Cause: flotilla.DeadlinePassed},
+			[]Line{{"", "the deadline has passed; 0 of 2 rows done, 2 pending"}, {"hint", "the same command with a later --deadline, or without one, goes on"}},
+			ExitDeadline,
+		},
+		{
+			"closed",
+			Summary{N: 2, Pending: 2},
+			flotilla.Report{Cause: flotilla.LanesClosed, Closed: []flotilla.ClosedLane{
+				{Org: "low", Class: "auth"}, {Org: "batch", Class: "daily", Reopens: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)}, {Org: "low", Class: "auth"},
+			}},
+			[]Line{
+				{"", "every lane is closed for longer than --max-wait; 0 of 2 rows done, 2 pending"},
+				{"", "org batch: daily; reopens 2026-12-01 00:00 UTC"},
+				{"", "low: auth; not known when it reopens"},
+				{"hint", "the same command goes on once a lane is open again"},
+			},
+			ExitClosed,
+		},
+		{
+			"interrupted, and rows errored",
+			Summary{N: 3, Errored: 1, Pending: 2, Errors: []ErrorGroup{{"api_error", "oops", 1, "r1"}}},
+			flotilla.Report{Cause: flotilla.Interrupted},
+			[]Line{
+				{"", "interrupted; 1 of 3 rows done, 2 pending"},
+				{"hint", "everything done is kept; the same command goes on"},
+				{"", "1 row: api_error: oops (such as r1)"},
+				{"hint", "--retry errored sends these rows again"},
+			},
+			ExitInterrupted,
+		},
+		{
+			"rows canceled",
+			Summary{N: 3, Succeeded: 1, Canceled: 2},
+			flotilla.Report{},
+			[]Line{{"", "2 rows canceled"}, {"hint", "--retry canceled sends these rows again"}},
+			ExitRows,
+		},
+		{
+			"all well, but some cut",
+			Summary{N: 3, Succeeded: 3, Truncated: 2, RefusedByModel: 1},
+			flotilla.Report{},
+			[]Line{{"", "answers: 2 cut by max_tokens, 1 refused by the model"}, {"hint", "--retry truncated,refused sends only these rows again"}},
+			ExitOK,
+		},
+	} {
+		if diff := cmp.Diff(c.want, c.s.Ending(&c.report)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		if code := ExitCode(c.report.Cause, nil, &c.s); code != c.code {
+			t.Errorf("%s: exit %d, want %d", c.name, code, c.code)
+		}
+	}
+}
+
+// Of several codes, 130, 1, 5, 3, 4, 2 win in that order.
+func TestExitCodePrecedence(t *testing.T) {
+	left := &Summary{N: 2, Errored: 1, Pending: 1}
+	for _, c := range []struct {
+		cause flotilla.Cause
+		err   error
+		s     *Summary
+		want  int
+	}{
+		{flotilla.Interrupted, errFailFast, left, ExitInterrupted},
+		{flotilla.LanesClosed, errFailFast, left, ExitError},
+		{flotilla.LanesClosed, nil, left, ExitClosed},
+		{flotilla.CapReached, nil, left, ExitCap},
+		{flotilla.DeadlinePassed, nil, left, ExitDeadline},
+		{flotilla.Finished, nil, &Summary{N: 1, Errored: 1}, ExitRows},
+		{flotilla.Finished, nil, &Summary{N: 1, Succeeded: 1, Rejected: 1}, ExitRows},
+		{flotilla.DeadlinePassed, nil, &Summary{N: 1, Succeeded: 1}, ExitOK},
+		{flotilla.Interrupted, nil, &Summary{N: 1, Succeeded: 1}, ExitOK},
+	} {
+		if got := ExitCode(c.cause, c.err, c.s); got != c.want {
+			t.Errorf("%v, %v, %+v: exit %d, want %d", c.cause, c.err, c.s, got, c.want)
+		}
+	}
+}
+
+func TestSummaryText(t *testing.T) {
+	s := Summary{
+		N: 141_600, Succeeded: 141_598, Errored: 2, Attempts: 141_610, WallS: 1502, BoundS: 1448, PoliteBoundS: 1485, Efficiency: .964,
+		CallsPerMin: 5658, P50MS: 812, P95MS: 6700, CostUSD: flotilla.USD(155.14),
+		ByLane:  []LaneSummary{{Org: "batch", Pool: "sonnet-4.x", Succeeded: 47_000, Attempts: 47_002, PeakInFlight: 100, P50MS: 812, P95MS: 6700, CostUSD: flotilla.USD(51)}, {Org: "low"}},
+		Binding: []BindingSummary{{Limit: "cap", Org: "batch", Share: .71, Whose: whose("cap"), OneStepMore: "150: −4.1 min"}, {Limit: "latency", Share: .001}},
+	}
+	text := s.Text()
+	for _, want := range []string{
+		"141,600 of 141,600 rows: 141,598 succeeded, 2 errored\n",
+		"25m2s, 5,658 calls/min, p50 812 ms, p95 6.7 s; 0 rate-limited, 0 overloaded, 0 transport errors\n",
+		"fastest possible 24m8s, with our manners 24m45s: 96 % of the fastest\n",
+		"$155.14\n",
+		"org batch sonnet-4.x      47,000    47,002            0      100   812 ms    6.7 s     $51.00\n",
+		"71 %  org batch: our cap of calls in flight",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "low") || strings.Contains(text, "answers themselves") {
+		t.Errorf("lanes without calls and limits without a share are shown:\n%s", text)
+	}
+}
