@@ -17,7 +17,13 @@
 // unverified is a choice here, made where it is coded: texts of some refusals,
 // what becomes of a request larger than a bucket (admitted when the bucket is
 // full), whether refused requests use up a limit (no), and which limit is named
-// when several bind (requests, then input, then output). Message Batches are
-// not served. Prompt caching, tools and images affect token counts and prices
-// only as far as their own comments say. The answers are words, not sense.
+// when several bind (requests, then input, then output).
+//
+// Message Batches are not served: their endpoints answer 404, and the scenarios
+// that differ in them alone do not exist. Responses are never compressed.
+// Overrides of limits by workspace are in the model ([Org.Workspace]) but not in
+// the Rate Limits API. Images and documents count a fixed number of tokens or
+// pages; tools are counted by their bytes and never called; thinking is accepted
+// and produces none. The answers are words, not sense, unless a scenario has
+// rules for them ([AnswerRule]).
 package emulator
