@@ -38,7 +38,7 @@ type Config struct {
 	// Options go to the fleet's Carry; Job, N and Spent are filled in.
 	Options flotilla.Options
 
-	Now     func() time.Time // of the fleet's clock
+	Now     func() time.Time // of the fleet's clock; nil: the machine's
 	Say     func(string)     // told lines for people, such as warnings; nil: nobody
 	Settled func(Progress)   // told of every settled row, from the fleet's goroutine: must not block; nil: nobody
 }

@@ -57,6 +57,36 @@ func TestPeerFault18RetryKeepsWhatIsFinished(t *testing.T) {
 	}
 }
 
+// A table that a killed retry left behind is brought up to date by the next run.
+func TestTableAfterKilledRetry(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Inputs = []string{b.input("in.jsonl", 5)}
+	b.cfg.Output.Path = filepath.Join(b.dir, "out.csv")
+	f := b.fleet()
+	f.answer = func(call int, body []byte) flotilla.Result {
+		if call > 2 {
+			return refusal(500, "api_error", "oops")
+		}
+		return echo(call, body)
+	}
+	if e := b.run(f); e.code != ExitRows {
+		t.Fatalf("exit %d, %v", e.code, e.err)
+	}
+	b.cfg.Retry = []string{"errored"}
+	f = b.fleet()
+	f.stop = 2
+	b.run(f)
+	b.cfg.Retry = nil
+	if e := b.run(b.fleet()); e.code != ExitOK {
+		t.Fatalf("exit %d, %+v, %v", e.code, e.Summary, e.err)
+	}
+	for _, row := range tableOf(t, b.cfg.Output.Path) {
+		if strings.Contains(strings.Join(row, ","), "errored") {
+			t.Errorf("stale: %q", row)
+		}
+	}
+}
+
 // facts/peer-faults.md 19 (promptfoo PR#8070): an error that looks like a
 // result is never taken for an answer.
 func TestPeerFault19ErrorBodiesAreNotReused(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/price"
@@ -56,6 +57,9 @@ func Open(ctx context.Context, fleet Fleet, cfg Config) (_ *Run, err error) {
 	}
 	if cfg.Say == nil {
 		cfg.Say = func(string) {}
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	build, err := newBuilder(&cfg.Shape)
 	if err != nil {

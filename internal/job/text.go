@@ -79,8 +79,7 @@ func (s *Summary) sayCap(b *flotilla.BudgetExceededError, done string, say func(
 		more = flotilla.Money(float64(s.CostUSD) / float64(s.done()) * float64(s.Pending))
 	}
 	more = max(more, b.Needs)
-	enough := math.Ceil((s.CostUSD+more).Float()*1.05 + b.Needs.Float())
-	say("hint", "the same command with --max-spend %.0f finishes (about %s more)", enough, more)
+	say("hint", "the same command with --max-spend %s finishes (about %s more)", enough((s.CostUSD+more).Float()*1.05+b.Needs.Float()), more)
 }
 
 // enough rounds dollars up: to whole ones from ten on, else to cents.

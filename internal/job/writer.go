@@ -155,7 +155,7 @@ func (w *writer) settle(a *Answer, why string) error {
 // was killed may have left its line in OUT, and the line does not tell.
 func (w *writer) superseded(a *Answer) {
 	w.retried[a.Row] = retryOf(a)
-	if w.form != outTable && w.old.has.has(a.Row) {
+	if w.old.has.has(a.Row) {
 		w.old.stale.add(a.Row)
 		w.old.amend = true
 	}
