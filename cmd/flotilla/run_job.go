@@ -92,7 +92,7 @@ func (r *runner) carry(ctx context.Context, run *job.Run) error {
 	go func() {
 		select {
 		case <-stopNow(ctx):
-			_ = r.fleet.Close() // what is in flight is in doubt, as after a crash
+			r.fleet.Abort()
 		case <-ended:
 		}
 	}()
