@@ -165,8 +165,7 @@ func outcomeType(o sched.Outcome) string {
 func (f *Fleet) deliver(s *settlement) {
 	err := s.stream.src.Settled(s.stream.ctx, s.result)
 	f.inbox.put(message{run: func(now time.Duration) {
-		s.stream.owed--
-		s.stream.undelivered -= s.size
+		s.done()
 		if err != nil {
 			f.halt(now, s.stream, Stopped, err)
 		}

@@ -24,12 +24,19 @@ type settlement struct {
 	size   int
 }
 
+// done says that the result is no longer on its way. It must run in the loop.
+func (s *settlement) done() {
+	s.stream.owed--
+	s.stream.undelivered -= s.size
+}
+
 // committer writes records in groups: as soon as the writer is idle it takes
 // what has gathered. There is no timer, so a lone intent waits for nothing.
 type committer struct {
 	store   Store
 	send    func(*attempt)
 	deliver func(*settlement)
+	drop    func(*settlement) // its outcome could not be kept: it is not shown
 	failed  func(error)
 
 	mu      sync.Mutex
@@ -41,15 +48,16 @@ type committer struct {
 	done    chan struct{}
 }
 
-func newCommitter(store Store, send func(*attempt), deliver func(*settlement), failed func(error)) *committer {
-	c := &committer{store: store, send: send, deliver: deliver, failed: failed, done: make(chan struct{})}
+func newCommitter(store Store, send func(*attempt), deliver, drop func(*settlement), failed func(error)) *committer {
+	c := &committer{store: store, send: send, deliver: deliver, drop: drop, failed: failed, done: make(chan struct{})}
 	c.some.L = &c.mu
 	go c.run()
 	return c
 }
 
-// put queues an entry; after a failure of the store it drops intents, so that
-// nothing is sent that is not journaled.
+// put queues an entry. After a failure of the store an intent fails its attempt
+// and an outcome is dropped, so that nothing is sent or shown that is not
+// journaled.
 func (c *committer) put(e entry) {
 	c.mu.Lock()
 	c.queue = append(c.queue, e)
@@ -112,7 +120,9 @@ func (c *committer) write(group []entry) {
 			c.send(e.send)
 		case e.send != nil:
 			c.send(e.send)
-		case e.deliver != nil && c.err == nil:
+		case e.deliver != nil && c.err != nil:
+			c.drop(e.deliver)
+		case e.deliver != nil:
 			c.deliver(e.deliver)
 		}
 	}

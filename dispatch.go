@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"sync"
-	"time"
 )
 
 // feedBytes bounds the bodies that a Dispatch holds unsent: an iterator has no
@@ -113,7 +112,7 @@ func (s *feed) take(req Request) bool {
 }
 
 // kick makes the loop look at its streams again.
-func (s *feed) kick() { s.fleet.inbox.put(message{run: func(time.Duration) {}}) }
+func (s *feed) kick() { s.fleet.kick() }
 
 // each yields results until Carry has returned; false when the reader left
 // first, by a break, a panic or the end of its goroutine.

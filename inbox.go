@@ -32,6 +32,9 @@ func (b *inbox) put(m message) {
 	}
 }
 
+// kick makes the loop take a turn.
+func (f *Fleet) kick() { f.inbox.put(message{run: func(time.Duration) {}}) }
+
 // take returns all that has gathered; it is valid until the next take.
 func (b *inbox) take() []message {
 	b.mu.Lock()

@@ -13,7 +13,7 @@ func (f *Fleet) launch() {
 	f.tick = &sched.Tick{}
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	f.deliveries = newDeliverer(f.deliver)
-	f.commits = newCommitter(f.cfg.Store, f.launchAttempt, f.deliveries.put, f.storeFailed)
+	f.commits = newCommitter(f.cfg.Store, f.launchAttempt, f.deliveries.put, f.dropSettled, f.storeFailed)
 	f.trace = newTracer(f.cfg.Trace, f.coreConfig())
 	f.running.Store(true)
 	go f.run()
@@ -61,7 +61,14 @@ func (f *Fleet) storeFailed(err error) {
 	f.inbox.put(message{run: func(time.Duration) { f.fail(err) }})
 }
 
-// fail ends every stream with an error. It must run in the loop.
+// dropSettled takes a result back that could not be journaled: its row stays
+// pending there, so it is not shown either.
+func (f *Fleet) dropSettled(s *settlement) {
+	f.inbox.put(message{run: func(time.Duration) { s.done() }})
+}
+
+// fail ends every stream with an error, those still to be opened too: tend does
+// it, since the core may be in the middle of a step. It must run in the loop.
 func (f *Fleet) fail(err error) {
 	if f.fatal != nil {
 		return
@@ -70,20 +77,12 @@ func (f *Fleet) fail(err error) {
 	if f.cfg.Notify != nil {
 		f.cfg.Notify(Notice{At: f.clock.wall(f.clock.now()), Kind: StoreFailed})
 	}
-	f.inbox.put(message{run: func(now time.Duration) {
-		for _, s := range f.streams {
-			f.halt(now, s, Stopped, err)
-		}
-	}})
+	f.kick()
 }
 
-// closeDown interrupts every stream; the loop quits when the last has ended.
-func (f *Fleet) closeDown(now time.Duration) {
-	f.quitting = true
-	for _, s := range f.streams {
-		f.halt(now, s, Interrupted, nil)
-	}
-}
+// closeDown has tend interrupt every stream; the loop quits when the last has
+// ended.
+func (f *Fleet) closeDown(time.Duration) { f.quitting = true }
 
 // shutdown cancels what is in flight and writes what has settled.
 func (f *Fleet) shutdown() {

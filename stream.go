@@ -225,6 +225,7 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	if s.ended() {
 		return sched.Never
 	}
+	f.ending(now, s)
 	f.hold(now, s)
 	f.fill(now, s)
 	view := f.core.Stream(s.id)
@@ -253,6 +254,17 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 		return sched.Never
 	}
 	return wake
+}
+
+// ending halts a stream whose fleet has failed or is being closed, also one that
+// was opened since.
+func (f *Fleet) ending(now time.Duration, s *stream) {
+	switch {
+	case f.fatal != nil:
+		f.halt(now, s, Stopped, f.fatal)
+	case f.quitting:
+		f.halt(now, s, Interrupted, nil)
+	}
 }
 
 // hold keeps a source that takes its results slowly from filling the memory
