@@ -128,21 +128,20 @@ func (c *committer) write(group []entry) {
 	}
 }
 
-// deliverer hands results to their sources, in the order in which they became
-// durable, from one goroutine, so that a slow output does not hold up commits.
+// deliverer hands a stream's results to its source, in the order in which they
+// became durable, from a goroutine of its own, so that a slow output holds up
+// neither commits nor other streams.
 type deliverer struct {
 	mu     sync.Mutex
 	some   sync.Cond
 	queue  []*settlement
 	closed bool
-	done   chan struct{}
 	give   func(*settlement)
 }
 
 func newDeliverer(give func(*settlement)) *deliverer {
-	d := &deliverer{give: give, done: make(chan struct{})}
+	d := &deliverer{give: give}
 	d.some.L = &d.mu
-	go d.run()
 	return d
 }
 
@@ -153,16 +152,15 @@ func (d *deliverer) put(s *settlement) {
 	d.some.Signal()
 }
 
+// close ends the deliverer once its queue is empty.
 func (d *deliverer) close() {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()
 	d.some.Signal()
-	<-d.done
 }
 
 func (d *deliverer) run() {
-	defer close(d.done)
 	for {
 		d.mu.Lock()
 		for len(d.queue) == 0 && !d.closed {

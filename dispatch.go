@@ -91,7 +91,7 @@ func (s *feed) take(req Request) bool {
 	s.next++
 	if err != nil {
 		s.mu.Unlock()
-		return s.show(Result{ID: req.ID, Row: row, Err: &RequestError{Err: err}})
+		return s.show(context.Background(), Result{ID: req.ID, Row: row, Err: &RequestError{Err: err}})
 	}
 	nth := s.seen[facts.Hash]
 	s.seen[facts.Hash] = nth + 1
@@ -134,14 +134,17 @@ func (s *feed) each(yield func(Result) bool) (all bool) {
 	}
 }
 
-// show hands a result to the reader; false when the reader has gone.
-func (s *feed) show(res Result) bool {
+// show hands a result to the reader; false when the reader has gone, or is
+// waited for no longer.
+func (s *feed) show(ctx context.Context, res Result) bool {
 	select {
 	case s.results <- res:
 		return true
 	case <-s.gone:
 		return false
 	case <-s.over:
+		return false
+	case <-ctx.Done():
 		return false
 	}
 }
@@ -174,7 +177,7 @@ func (s *feed) Body(row int) ([]byte, error) {
 }
 
 // Settled implements Source.
-func (s *feed) Settled(_ context.Context, res Result) error {
+func (s *feed) Settled(ctx context.Context, res Result) error {
 	s.mu.Lock()
 	req := s.held[res.Row]
 	delete(s.held, res.Row)
@@ -182,7 +185,7 @@ func (s *feed) Settled(_ context.Context, res Result) error {
 	s.room.Broadcast()
 	s.mu.Unlock()
 	res.ID = req.ID
-	s.show(res)
+	s.show(ctx, res)
 	return nil
 }
 

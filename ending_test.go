@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,5 +91,51 @@ func TestCarryWhileTheFleetCloses(t *testing.T) {
 		if report := <-first; report.Cause != flotilla.Interrupted {
 			t.Errorf("the first one: cause %v", report.Cause)
 		}
+	})
+}
+
+// The body of a loop over one Dispatch may run another on the same fleet.
+func TestDispatchInsideADispatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := open(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			return after(time.Second, req, http.StatusOK, answerOf("m", 5))
+		}))
+		n := 0
+		within(t, time.Hour, "the outer loop", func() {
+			for res := range fleet.Dispatch(t.Context(), slices.Values(requests(10)), flotilla.Options{}) {
+				if res.Err != nil {
+					t.Error(res.Err)
+				}
+				for res := range fleet.Dispatch(t.Context(), slices.Values(requests(3)), flotilla.Options{}) {
+					if res.Err != nil {
+						t.Error(res.Err)
+					}
+					n++
+				}
+			}
+		})
+		if n != 30 {
+			t.Errorf("%d inner results", n)
+		}
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A reader that closes the fleet takes no more results; Close must not wait
+// for it for ever.
+func TestCloseInsideADispatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := open(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			return after(time.Second, req, http.StatusOK, answerOf("m", 5))
+		}))
+		within(t, time.Hour, "the loop", func() {
+			for range fleet.Dispatch(t.Context(), slices.Values(requests(50)), flotilla.Options{}) {
+				if err := fleet.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	})
 }

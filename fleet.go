@@ -54,16 +54,15 @@ type Fleet struct {
 	settledBy sched.AttemptID // the attempt whose end settled a call in this step; -1: none
 	nextLease time.Duration
 
-	ctx        context.Context // of every exchange
-	stop       context.CancelFunc
-	inbox      inbox
-	commits    *committer
-	deliveries *deliverer
-	running    atomic.Bool // the loop was started
-	quitting   bool
-	done       chan struct{}
-	flights    sync.WaitGroup // exchanges under way
-	closing    sync.Once
+	ctx      context.Context // of every exchange
+	stop     context.CancelFunc
+	inbox    inbox
+	commits  *committer
+	running  atomic.Bool // the loop was started
+	quitting bool
+	done     chan struct{}
+	flights  sync.WaitGroup // exchanges under way
+	closing  sync.Once
 }
 
 // New makes a Fleet. It sends nothing: the first Connect, Dispatch or Carry does.
@@ -107,7 +106,8 @@ func New(cfg Config) (*Fleet, error) {
 
 // Close ends the fleet: streams that still run are interrupted, what is in
 // flight may drain for as long as each stream's Options say, and what has
-// settled is durable when it returns. The error is the store's, if it failed.
+// settled is durable when it returns. A reader of results that has not taken
+// them by then is not waited for. The error is the store's, if it failed.
 func (f *Fleet) Close() error {
 	f.connectOnce.Do(func() { f.connectErr = errClosed })
 	f.closing.Do(func() {

@@ -12,8 +12,7 @@ func (f *Fleet) launch() {
 	f.core = sched.New(f.coreConfig())
 	f.tick = &sched.Tick{}
 	f.ctx, f.stop = context.WithCancel(context.Background())
-	f.deliveries = newDeliverer(f.deliver)
-	f.commits = newCommitter(f.cfg.Store, f.launchAttempt, f.deliveries.put, f.dropSettled, f.storeFailed)
+	f.commits = newCommitter(f.cfg.Store, f.launchAttempt, deliverSettled, f.dropSettled, f.storeFailed)
 	f.trace = newTracer(f.cfg.Trace, f.coreConfig())
 	f.running.Store(true)
 	go f.run()
@@ -61,6 +60,9 @@ func (f *Fleet) storeFailed(err error) {
 	f.inbox.put(message{run: func(time.Duration) { f.fail(err) }})
 }
 
+// deliverSettled sends a durable result on its way to its source.
+func deliverSettled(s *settlement) { s.stream.deliveries.put(s) }
+
 // dropSettled takes a result back that could not be journaled: its row stays
 // pending there, so it is not shown either.
 func (f *Fleet) dropSettled(s *settlement) {
@@ -95,7 +97,6 @@ func (f *Fleet) shutdown() {
 		}
 	}
 	f.commits.close()
-	f.deliveries.close()
 	for _, o := range f.orgs {
 		if t, ok := o.transport.(interface{ CloseIdleConnections() }); ok {
 			t.CloseIdleConnections()

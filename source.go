@@ -3,18 +3,21 @@ package flotilla
 import "context"
 
 // Source gives a fleet rows to carry and takes their results: the indexed way
-// to use a Fleet, where Dispatch is the streaming one. A fleet calls Pull and
-// Settled from one goroutine and Body from several.
+// to use a Fleet, where Dispatch is the streaming one. A fleet calls Pull from
+// one goroutine, Settled from another and Body from several.
 type Source interface {
 	// Pull returns rows that may be sent now, at most max. No rows and no
 	// error mean that none may be sent until a result has settled (a canary is
-	// out); io.EOF means that no more will come.
+	// out); io.EOF means that no more will come. It is called from the fleet's
+	// loop, which every stream waits for: it must not block.
 	Pull(max int) ([]Row, error)
 	// Body reads the body of a row that is about to be sent. It may be called
 	// again for a later attempt.
 	Body(row int) ([]byte, error)
-	// Settled is told each result once, after it is durable. It must not block
-	// for long and keeps nothing of Message unless it copies.
+	// Settled is told each result once, after it is durable. While it blocks the
+	// stream's other results wait, and above 64 MB of them its calls. It keeps
+	// nothing of Message unless it copies. ctx ends when the fleet is being
+	// closed and waits no longer for results to be taken.
 	Settled(ctx context.Context, res Result) error
 }
 

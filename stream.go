@@ -35,7 +35,8 @@ type stream struct {
 	id       sched.StreamID
 	src      Source
 	opt      Options
-	ctx      context.Context
+	ctx      context.Context // of Settled: ends when results are no longer waited for
+	letGo    context.CancelFunc
 	ledger   sched.LedgerID
 	purse    sched.LedgerID
 	purseHas Money
@@ -54,6 +55,7 @@ type stream struct {
 	deadline time.Duration
 	started  bool
 
+	deliveries  *deliverer
 	undelivered int           // bytes durable and not yet taken
 	owed        int           // results on their way to the source
 	tally       tally         // what the report needs
@@ -69,7 +71,10 @@ func (f *Fleet) Carry(ctx context.Context, src Source, opt Options) (Report, err
 	if _, err := f.Connect(ctx); err != nil {
 		return Report{Cause: Stopped}, err
 	}
-	s := &stream{src: src, opt: opt, ctx: ctx, finished: make(chan struct{})}
+	s := &stream{src: src, opt: opt, finished: make(chan struct{})}
+	s.ctx, s.letGo = context.WithCancel(context.WithoutCancel(ctx))
+	defer s.letGo()
+	s.deliveries = newDeliverer(f.deliver)
 	f.inbox.put(message{run: func(now time.Duration) { f.open(now, s) }})
 	stop := context.AfterFunc(ctx, func() {
 		f.inbox.put(message{run: func(now time.Duration) { f.halt(now, s, Interrupted, nil) }})
@@ -113,6 +118,7 @@ func (f *Fleet) open(now time.Duration, s *stream) {
 	s.id = sched.StreamID(len(f.streams))
 	f.streams = append(f.streams, s)
 	s.tally.start(f, now)
+	f.flights.Go(s.deliveries.run)
 	f.step(now, &sched.AddStream{Stream: sched.StreamConfig{
 		Priority: sched.Priority(s.opt.Priority),
 		Weight:   s.opt.Weight,
@@ -242,6 +248,9 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	case s.deadline > 0:
 		wake = s.deadline
 	}
+	if f.quitting && s.closed && now >= s.drainBy {
+		s.letGo()
+	}
 	if !s.closed && view.Queued > 0 && view.InFlight == 0 {
 		wake = min(wake, f.stuck(now, s, view))
 	}
@@ -329,6 +338,7 @@ func (f *Fleet) finish(now time.Duration, s *stream) {
 		f.step(now, &sched.CloseStream{Stream: s.id})
 	}
 	s.report = f.reportOn(now, s)
+	s.deliveries.close()
 	close(s.finished)
 }
 
