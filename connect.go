@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,24 +45,80 @@ var ErrOurselves = errors.New("the base URL is a flotilla gateway: calls would g
 
 // Connect learns the id of every org by a free read, once; Dispatch and Carry
 // do it by themselves. Orgs that cannot be used are left out of everything that
-// follows; the error is ErrNoOrg, a *SpeedError or ErrOurselves.
+// follows; the error is ErrNoOrg, a *SpeedError or ErrOurselves, and stands.
+// Where ctx ended meanwhile the error is its own, and the next call tries anew.
 func (f *Fleet) Connect(ctx context.Context) ([]OrgInfo, error) {
-	f.connectOnce.Do(func() { f.connectErr = f.connect(ctx) })
+	if f.connected.Load() {
+		return f.infos, f.connectErr
+	}
+	select {
+	case f.connecting <- struct{}{}:
+		defer func() { <-f.connecting }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if f.connected.Load() {
+		return f.infos, f.connectErr
+	}
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(f.opening, cancel)()
+	f.connectErr = f.connect(reading)
+	switch {
+	case f.connectErr == nil:
+	case f.opening.Err() != nil:
+		f.connectErr = errClosed
+	case ctx.Err() != nil:
+		return f.infos, ctx.Err()
+	}
+	f.connected.Store(true)
 	return f.infos, f.connectErr
 }
 
+// connect greets every org and, where one can be used, starts the loop.
 func (f *Fleet) connect(ctx context.Context) error {
-	replies := make([]hello, len(f.cfg.Orgs))
-	var wg sync.WaitGroup
-	for i := range f.cfg.Orgs {
-		o, err := f.newOrg(f.cfg.Orgs[i])
-		if err != nil {
-			return err
+	replies, err := f.greetAll(ctx)
+	if err == nil {
+		err = f.choose(replies)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		f.orgs = nil
+	}
+	for i := range replies {
+		if o := replies[i].org; o != nil && !slices.Contains(f.orgs, o) {
+			o.closeIdle()
 		}
-		replies[i].org = o
+	}
+	if err != nil {
+		return err
+	}
+	f.setTime(replies)
+	f.launch()
+	return nil
+}
+
+func (f *Fleet) greetAll(ctx context.Context) ([]hello, error) {
+	replies := make([]hello, len(f.cfg.Orgs))
+	for i := range f.cfg.Orgs {
+		var err error
+		if replies[i].org, err = f.newOrg(f.cfg.Orgs[i]); err != nil {
+			return replies, err
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range replies {
 		wg.Go(func() { f.greet(ctx, &replies[i]) })
 	}
 	wg.Wait()
+	return replies, nil
+}
+
+// choose sets infos and orgs by what the orgs answered.
+func (f *Fleet) choose(replies []hello) error {
+	f.infos, f.orgs = nil, nil
 	byID := map[string]string{}
 	for i := range replies {
 		r := &replies[i]
@@ -81,14 +138,9 @@ func (f *Fleet) connect(ctx context.Context) error {
 			f.orgs = append(f.orgs, r.org)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	if len(f.orgs) == 0 {
 		return ErrNoOrg
 	}
-	f.setTime(replies)
-	f.launch()
 	return nil
 }
 

@@ -27,10 +27,13 @@ type Fleet struct {
 	keyer  *wire.Keyer
 	clock  *clock
 
-	connectOnce sync.Once
-	connectErr  error
-	orgs        []*orgState // those that may be used, after Connect
-	infos       []OrgInfo
+	connecting chan struct{}   // holds a token while somebody connects
+	connected  atomic.Bool     // connectErr, orgs and infos stand
+	opening    context.Context // of connecting; ends with Close
+	hangUp     context.CancelFunc
+	connectErr error
+	orgs       []*orgState // those that may be used, after Connect
+	infos      []OrgInfo
 
 	// Owned by the loop goroutine once it runs.
 	core     *sched.Core
@@ -86,6 +89,8 @@ func New(cfg Config) (*Fleet, error) {
 		models:   map[string]int32{},
 		denied:   map[string]*APIError{},
 		done:     make(chan struct{}),
+
+		connecting: make(chan struct{}, 1),
 	}
 	provider, err := Provider(cfg.BaseURL)
 	if err != nil {
@@ -93,6 +98,7 @@ func New(cfg Config) (*Fleet, error) {
 	}
 	f.keyer = wire.NewKeyer(provider, cfg.Version, cfg.Betas)
 	f.inbox.ready = make(chan struct{}, 1)
+	f.opening, f.hangUp = context.WithCancel(context.Background())
 	for i, o := range cfg.Orgs {
 		if o.Key == "" {
 			return nil, fmt.Errorf("org %s: the key is empty", o.Name)
@@ -109,7 +115,13 @@ func New(cfg Config) (*Fleet, error) {
 // settled is durable when it returns. A reader of results that has not taken
 // them by then is not waited for. The error is the store's, if it failed.
 func (f *Fleet) Close() error {
-	f.connectOnce.Do(func() { f.connectErr = errClosed })
+	f.hangUp()
+	f.connecting <- struct{}{}
+	if !f.connected.Load() {
+		f.connectErr = errClosed
+		f.connected.Store(true)
+	}
+	<-f.connecting
 	f.closing.Do(func() {
 		if !f.running.Load() {
 			close(f.done)

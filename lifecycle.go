@@ -44,9 +44,7 @@ func (f *Fleet) addLedger(now time.Duration, l sched.Ledger) sched.LedgerID {
 // forgotten, the ramp begins again; deadlines stay where they are.
 func (f *Fleet) wokeUp(now time.Duration) {
 	for _, o := range f.orgs {
-		if t, ok := o.transport.(interface{ CloseIdleConnections() }); ok {
-			t.CloseIdleConnections()
-		}
+		o.closeIdle()
 	}
 	f.step(now, &sched.Woke{})
 	if f.cfg.Notify != nil {
@@ -98,9 +96,14 @@ func (f *Fleet) shutdown() {
 	}
 	f.commits.close()
 	for _, o := range f.orgs {
-		if t, ok := o.transport.(interface{ CloseIdleConnections() }); ok {
-			t.CloseIdleConnections()
-		}
+		o.closeIdle()
 	}
 	f.trace.close()
+}
+
+// closeIdle closes the connections of an org that carry nothing.
+func (o *orgState) closeIdle() {
+	if t, ok := o.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
 }
