@@ -33,7 +33,7 @@ func (c *checker) check(body []byte) error {
 		return missingError(field)
 	}
 	m, ok := c.prices.Lookup(f.Model)
-	if !ok {
+	if !ok || !m.Priced() {
 		return unknownModel(f.Model)
 	}
 	if c.capped && f.Metered != "" {
