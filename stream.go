@@ -304,7 +304,7 @@ func (s *stream) flying(f *Fleet) int {
 // stuck decides whether a stream with calls but nothing in flight can ever go
 // on: a cap may hold it, or every lane be closed for too long.
 func (f *Fleet) stuck(now time.Duration, s *stream, view sched.StreamView) time.Duration {
-	if view.BudgetBound && (s.purse < 0 || s.purseDry) {
+	if view.BudgetBound && (view.Ledger != s.purse || s.purseDry && !s.purseTry) {
 		s.budget = f.capError(s, view.Ledger, Money(view.Needs))
 		f.halt(now, s, CapReached, nil)
 		return now

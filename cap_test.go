@@ -1,0 +1,81 @@
+package flotilla_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+)
+
+// cannotGrow is a purse that has given all it will.
+type cannotGrow struct{ total flotilla.Money }
+
+func (p cannotGrow) Grant(flotilla.Money) (flotilla.Money, error) { return p.total, nil }
+
+// A cap on the job ends it although a shared cap has money left.
+func TestJobCapBesideAPurse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := open(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			return after(time.Second, req, http.StatusOK, answerOf("m", 5))
+		}))
+		src := &rows{fleet: fleet, bodies: bodies(2000)}
+		within(t, 100*time.Hour, "Carry", func() {
+			report, err := fleet.Carry(t.Context(), src, flotilla.Options{MaxSpend: flotilla.USD(0.01), Purse: cannotGrow{flotilla.USD(100)}})
+			if err != nil || report.Cause != flotilla.CapReached || report.Budget.Cap != flotilla.USD(0.01) {
+				t.Errorf("cause %v, %+v, %v", report.Cause, report.Budget, err)
+			}
+		})
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// slowPurse gives what one call needs at a time, a second after it is asked, and
+// fails in the end.
+type slowPurse struct {
+	asked int
+	total flotilla.Money
+}
+
+func (p *slowPurse) Grant(want flotilla.Money) (flotilla.Money, error) {
+	time.Sleep(time.Second)
+	if p.asked++; p.asked > 60 {
+		return p.total, errPurse
+	}
+	p.total += want
+	return p.total, nil
+}
+
+var errPurse = errors.New("the purse is torn")
+
+// A purse that gives little by little is asked again and again; one that fails
+// ends the stream with its error.
+func TestPurse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := open(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			return after(time.Second, req, http.StatusOK, answerOf("m", 5))
+		}))
+		src := &rows{fleet: fleet, bodies: bodies(2000)}
+		purse := &slowPurse{}
+		within(t, 100*time.Hour, "Carry", func() {
+			report, err := fleet.Carry(t.Context(), src, flotilla.Options{Purse: purse})
+			if !errors.Is(err, errPurse) || report.Cause != flotilla.Stopped {
+				t.Errorf("cause %v, %v", report.Cause, err)
+			}
+		})
+		var cost flotilla.Money
+		for _, res := range src.got {
+			cost += res.Cost
+		}
+		if cost == 0 || cost > purse.total {
+			t.Errorf("%v spent of %v", cost, purse.total)
+		}
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
