@@ -79,3 +79,30 @@ func TestPurse(t *testing.T) {
 		}
 	})
 }
+
+// A negative cap allows nothing, the fleet's as the stream's.
+func TestNegativeCapsAllowNothing(t *testing.T) {
+	for name, set := range map[string]func(*flotilla.Config, *flotilla.Options){
+		"fleet":  func(c *flotilla.Config, _ *flotilla.Options) { c.Spend = -1 },
+		"stream": func(_ *flotilla.Config, o *flotilla.Options) { o.MaxSpend = -1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+					t.Error("a call was sent")
+					return after(time.Second, req, http.StatusOK, answerOf("m", 5))
+				})
+				var opt flotilla.Options
+				set(&cfg, &opt)
+				fleet := open(t, cfg)
+				report, err := fleet.Carry(t.Context(), &rows{fleet: fleet, bodies: bodies(3)}, opt)
+				if err != nil || report.Cause != flotilla.CapReached || report.Budget.Cap != 0 {
+					t.Errorf("cause %v, %+v, %v", report.Cause, report.Budget, err)
+				}
+				if err := fleet.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

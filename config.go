@@ -35,7 +35,8 @@ type Config struct {
 	Retry                Retry
 	Stream               StreamMode
 
-	// Spend caps everything this Fleet sends, over all its streams; 0: no cap.
+	// Spend caps everything this Fleet sends, over all its streams; 0: no cap;
+	// negative: nothing may be spent.
 	Spend Money
 
 	Store  Store // keeps intents and results; nil: nothing is kept

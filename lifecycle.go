@@ -25,8 +25,8 @@ func (f *Fleet) coreConfig() sched.Config {
 		MaxAttempts: f.cfg.Retry.MaxAttempts, BaseDelay: f.cfg.Retry.BaseDelay, MaxDelay: f.cfg.Retry.MaxDelay,
 		RetryPerMinute: f.cfg.Retry.BudgetPerMin, RetryPerSuccess: f.cfg.Retry.BudgetPerSucc,
 	}
-	if f.cfg.Spend > 0 {
-		cfg.Ledgers = []sched.Ledger{{Limit: int64(f.cfg.Spend)}}
+	if f.cfg.Spend != 0 {
+		cfg.Ledgers = []sched.Ledger{{Limit: int64(max(f.cfg.Spend, 0))}}
 	}
 	f.ledgers = sched.LedgerID(len(cfg.Ledgers))
 	return cfg

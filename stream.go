@@ -101,7 +101,7 @@ func cmpErr(a, b error) error {
 func (f *Fleet) open(now time.Duration, s *stream) {
 	s.ledger, s.purse = -1, -1
 	var ledgers []sched.LedgerID
-	if f.cfg.Spend > 0 {
+	if f.cfg.Spend != 0 {
 		ledgers = append(ledgers, 0)
 	}
 	if s.opt.MaxSpend != 0 {
