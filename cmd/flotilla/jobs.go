@@ -20,24 +20,15 @@ type jobsFlags struct {
 
 // newJobsCmd is what the journal knows.
 func newJobsCmd() *cobra.Command {
-	list := newJobsListCmd("jobs")
+	list := newJobsListCmd("jobs [ID]", cobra.MaximumNArgs(1))
 	list.Short = "Show, pause, cancel, export, audit or remove the jobs of the journal"
 	list.Long = "What the journal knows of jobs. IDs may be shortened as long as they are one job's."
 	list.Example = "  flotilla jobs --since 30d\n  flotilla jobs show 7f3a --follow\n  flotilla jobs export 7f3a > results.jsonl"
-	list.Args = noJob
-	list.AddCommand(newJobsListCmd("list"), newJobsShowCmd(),
+	list.AddCommand(newJobsListCmd("list", noArgs), newJobsShowCmd(),
 		newSignalCmd("pause", "Send nothing new of a running job", journal.Pause),
 		newSignalCmd("resume", "Let a paused job go on", journal.Go),
 		newJobsCancelCmd(), newJobsExportCmd(), newJobsAuditCmd(), newJobsPruneCmd(), newJobsRmCmd())
 	return list
-}
-
-// noJob sends a mistyped subcommand to the help, and an id to show.
-func noJob(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return withHint(fmt.Errorf("flotilla jobs has no command %q", args[0]), "flotilla jobs show "+args[0]+", if it is a job; flotilla jobs --help lists the commands")
 }
 
 // oneJob takes one ID.

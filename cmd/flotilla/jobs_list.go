@@ -26,35 +26,47 @@ type jobLine struct {
 	Command  string         `json:"command"`
 }
 
-func newJobsListCmd(use string) *cobra.Command {
+// newJobsListCmd lists jobs; with an ID it is jobs show.
+func newJobsListCmd(use string, args cobra.PositionalArgs) *cobra.Command {
 	var flags jobsFlags
 	var since time.Duration
+	var follow bool
 	cmd := &cobra.Command{
 		Use:     use,
 		Short:   "List the jobs of the journal, newest first",
 		Example: "  flotilla jobs list --since 7d --json",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var lines []jobLine
-			err := flags.with(cmd, func(j *journal.Journal) (err error) {
-				lines, err = listJobs(cmd.Context(), j, since)
-				return err
-			})
-			if errors.Is(err, errNoJournal) {
-				err = nil // no journal, no jobs
+		Args:    args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return flags.show(cmd, args[0], follow)
 			}
-			if err != nil {
-				return err
-			}
-			if flags.json {
-				return printJSON(cmd.OutOrStdout(), lines)
-			}
-			return printJobs(cmd.OutOrStdout(), lines)
+			return flags.list(cmd, since, follow)
 		},
 	}
 	flags.add(cmd)
 	given(cmd.Flags(), "since", "only those begun or ended in the last `TIME`, such as 30d", "", parseSpan, func(d time.Duration) { since = d })
+	addFollow(cmd, &follow)
 	return cmd
+}
+
+func (f *jobsFlags) list(cmd *cobra.Command, since time.Duration, follow bool) error {
+	lines := []jobLine{}
+	err := f.with(cmd, func(j *journal.Journal) (err error) {
+		if follow {
+			if err := followJobs(cmd.Context(), j, cmd.ErrOrStderr()); err != nil {
+				return err
+			}
+		}
+		lines, err = listJobs(cmd.Context(), j, since)
+		return err
+	})
+	if err != nil && !errors.Is(err, errNoJournal) { // no journal, no jobs
+		return err
+	}
+	if f.json {
+		return printJSON(cmd.OutOrStdout(), lines)
+	}
+	return printJobs(cmd.OutOrStdout(), lines)
 }
 
 func listJobs(ctx context.Context, j *journal.Journal, since time.Duration) ([]jobLine, error) {

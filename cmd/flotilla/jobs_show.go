@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -25,9 +23,6 @@ type jobDetail struct {
 	Summary  json.RawMessage `json:"summary"` // of the last invocation that came to its end
 }
 
-// followEvery is how often a followed job is looked at.
-const followEvery = 2 * time.Second
-
 func newJobsShowCmd() *cobra.Command {
 	var flags jobsFlags
 	var follow bool
@@ -37,19 +32,27 @@ func newJobsShowCmd() *cobra.Command {
 		Example: "  flotilla jobs show 7f3a --follow",
 		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return flags.withJob(cmd, args[0], func(j *journal.Journal, info *journal.JobInfo) error {
-				if follow {
-					if err := followJob(cmd.Context(), j, info, cmd.ErrOrStderr()); err != nil {
-						return err
-					}
-				}
-				return showJob(cmd, j, info, flags.json)
-			})
+			return flags.show(cmd, args[0], follow)
 		},
 	}
 	flags.add(cmd)
-	cmd.Flags().BoolVar(&follow, "follow", false, "show how far it is on standard error until it ends")
+	addFollow(cmd, &follow)
 	return cmd
+}
+
+func addFollow(cmd *cobra.Command, follow *bool) {
+	cmd.Flags().BoolVar(follow, "follow", false, "first show on standard error how far it is, until nothing runs any more")
+}
+
+func (f *jobsFlags) show(cmd *cobra.Command, id string, follow bool) error {
+	return f.withJob(cmd, id, func(j *journal.Journal, info *journal.JobInfo) error {
+		if follow {
+			if err := followJob(cmd.Context(), j, info, cmd.ErrOrStderr()); err != nil {
+				return err
+			}
+		}
+		return showJob(cmd, j, info, f.json)
+	})
 }
 
 func showJob(cmd *cobra.Command, j *journal.Journal, info *journal.JobInfo, asJSON bool) error {
@@ -113,33 +116,5 @@ type fieldPrinter struct {
 func (p *fieldPrinter) field(name, value string) {
 	if p.err == nil && value != "" {
 		_, p.err = fmt.Fprintf(p.w, "%-12s %s\n", name, value)
-	}
-}
-
-// followJob shows how far a job is that another process runs, until that ends.
-// It reads the journal alone.
-func followJob(ctx context.Context, j *journal.Journal, info *journal.JobInfo, w io.Writer) error {
-	tick := time.NewTicker(followEvery)
-	defer tick.Stop()
-	var m meter
-	for {
-		rows, err := countsOf(ctx, j, info)
-		if err != nil {
-			return err
-		}
-		c := counts{rows: rows.N, done: rows.settled(), errored: rows.Errored, calls: rows.settled(), spent: info.Spent}
-		m.add(c, &flotilla.Snapshot{At: time.Now()})
-		s := standing{at: time.Now(), job: info.Key, counts: c, rates: m.rates(), eta: m.eta(rows.Pending)}
-		if _, err := fmt.Fprintln(w, s.line()); err != nil || info.Holder == nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-		if *info, err = j.Find(ctx, info.Key); err != nil {
-			return err
-		}
 	}
 }

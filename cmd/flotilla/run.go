@@ -41,8 +41,10 @@ func (f *runFlags) run(cmd *cobra.Command, inputs []string) error {
 		return err
 	}
 	f.apply(s)
-	r := &runner{flags: f, settings: s, inputs: inputs, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
-	r.command = commandLine(cmd, inputs)
+	r := &runner{
+		flags: f, settings: s, inputs: inputs, command: commandLine(cmd, inputs),
+		in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &lockedWriter{w: cmd.ErrOrStderr()}, errTerminal: terminalOf(cmd.ErrOrStderr()),
+	}
 	if f.dryRun {
 		return r.dry(cmd.Context())
 	}
@@ -57,6 +59,8 @@ type runner struct {
 	command  string // for people
 	in       io.Reader
 	out, err io.Writer
+
+	errTerminal *terminal // that standard error leads to; nil: none
 
 	journal  *journal.Journal
 	shares   *shares
@@ -178,8 +182,7 @@ func (r *runner) books() books {
 }
 
 func (r *runner) confirm(ctx context.Context) error {
-	in, out := terminalOf(r.in), terminalOf(r.err)
-	if !r.flags.needsAsking(r.settings, r.plan.Expected, in, out) {
+	if !r.flags.needsAsking(r.settings, r.plan.Expected, terminalOf(r.in), r.errTerminal) {
 		return nil
 	}
 	return ask(ctx, r.in, r.err, r.plan.Expected, r.plan.Worst)

@@ -2,14 +2,28 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"sync"
 	"time"
 )
+
+// lockedWriter lets progress, warnings and the job write lines to one stream.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
 
 // view picks how to show progress. A live block takes the place of standard
 // error, so that warnings stay above it; where results go onto the same
 // terminal, plain lines disturb less.
 func (r *runner) view() (view, bool) {
-	t := terminalOf(r.err)
+	t := r.errTerminal
 	mode := r.flags.progress
 	if mode == progressAuto && r.flags.output == "" && terminalOf(r.out) != nil {
 		mode = progressPlain
