@@ -61,6 +61,9 @@ func (r *runner) printDry() error {
 		lines = append(lines, fmt.Sprintf("between %s (bound by %s) and %s (bound by %s, with manners)",
 			span(fc.bound.Time), fc.bound.Limit, span(fc.polite.Time), fc.polite.Limit))
 	}
+	if slow := r.slowText(); slow != "" {
+		lines = append(lines, slow)
+	}
 	lines = append(lines, "nothing was sent; answers that the journal has already are not taken off")
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(r.err, "flotilla: "+line); err != nil {

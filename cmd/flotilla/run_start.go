@@ -31,7 +31,11 @@ func (r *runner) startLines(mark string) []string {
 	if p.Pending == 0 {
 		return append(lines, "nothing is left to send")
 	}
-	return append(lines, r.routeText())
+	lines = append(lines, r.routeText())
+	if slow := r.slowText(); slow != "" {
+		lines = append(lines, slow)
+	}
+	return lines
 }
 
 // rowsText counts what is done and what is to do.
