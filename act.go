@@ -23,6 +23,7 @@ func (f *Fleet) send(now time.Duration, s *sched.Send) {
 	c := f.calls[s.Call]
 	a := &attempt{id: s.Attempt, call: c, lane: s.Lane, worst: f.intent.Worst, hedge: s.Hedge, sentAt: now}
 	f.attempts[a.id] = a
+	c.flying++
 	c.hedged = c.hedged || s.Hedge
 	a.ctx, a.cancel = context.WithTimeout(f.ctx, f.clock.real(flightDeadline))
 	if f.cfg.Transport != nil {
@@ -46,20 +47,25 @@ func (f *Fleet) ended(now time.Duration, a *attempt) {
 	}
 	a.endedAt = now
 	a.cancel()
-	if a.answer.answered() || a.call.last == nil {
-		a.call.last = a
+	c := a.call
+	if c.flying--; c.flying > 0 {
+		c.first = a
+	}
+	if a.answer.answered() || c.last == nil {
+		c.last = a
 	}
 	if a.answer.succeeded() {
 		f.lanes[a.lane].pool.latency.add(now - a.sentAt)
 	}
-	a.call.stream.tally.ended(a, f.calls[a.call.id] == nil)
+	c.stream.tally.ended(a, c.won(a))
 	if a.answer.refused != nil && a.answer.refused.Refusal.Class == sched.NoModel {
-		f.denied[a.call.row.Facts.Model] = a.answer.api
+		f.denied[c.row.Facts.Model] = a.answer.api
 	}
-	f.settledBy = -1
+	f.ending, f.recorded = a.id, false
 	f.step(now, a.answer.event())
+	f.ending = 0
 	delete(f.attempts, a.id)
-	if f.settledBy != a.id {
+	if !f.recorded {
 		f.commits.put(entry{record: f.attemptRecord(a)})
 	}
 }
@@ -77,14 +83,14 @@ func (f *Fleet) attemptRecord(a *attempt) Record {
 // settle turns the core's verdict into a result, on its way to the store and
 // then to the source.
 func (f *Fleet) settle(now time.Duration, s *sched.Settle) {
-	f.settledBy = s.Attempt
 	c := f.calls[s.Call]
 	if c == nil {
 		return
 	}
+	f.recorded = f.recorded || s.Attempt != 0 && s.Attempt == f.ending
 	delete(f.calls, s.Call)
 	c.stream.open--
-	a := f.attempts[s.Attempt]
+	a := f.attempt(c, s.Attempt)
 	if a == nil {
 		a = c.last
 	}
@@ -141,9 +147,11 @@ func (f *Fleet) outcomeRecord(c *call, a *attempt, s *sched.Settle, r *Result) R
 		Cost: r.Cost, Hash: c.row.Facts.Hash, Nth: c.row.Nth, Attempts: r.Attempts, Latency: r.Latency,
 		StopReason: r.StopReason, Emulated: r.Emulated, Answer: r.Message,
 	}
-	if at := f.attempts[s.Attempt]; at != nil {
-		rec.Charged, rec.InDoubt, rec.Tokens, rec.Worst = at.charged(), at.answer.inDoubt(), at.answer.tokens(), at.worst
-		rec.Status = at.answer.status
+	if at := f.attempt(c, s.Attempt); at != nil {
+		rec.Worst, rec.Status = at.worst, at.answer.status
+	}
+	if at := f.attempts[s.Attempt]; at != nil { // one that ended before has a record of its own
+		rec.Charged, rec.InDoubt, rec.Tokens = at.charged(), at.answer.inDoubt(), at.answer.tokens()
 	}
 	if r.Err != nil {
 		rec.Answer = Envelope(r.Err)

@@ -54,7 +54,8 @@ type Fleet struct {
 	tick      *sched.Tick
 	offered   []sched.Call
 	intent    Record          // of the Persist before a Send
-	settledBy sched.AttemptID // the attempt whose end settled a call in this step; -1: none
+	ending    sched.AttemptID // the attempt that the core is being told the end of; 0: none
+	recorded  bool            // its end is in the record of its call's outcome
 	nextLease time.Duration
 
 	ctx      context.Context // of every exchange

@@ -123,14 +123,14 @@ func (t *tally) sent(s *sched.Send) {
 	}
 }
 
-// ended counts an attempt; unused says that its call had settled without it.
+// ended counts an attempt; unused says that its call was answered without it.
 func (t *tally) ended(a *attempt, unused bool) {
+	if a.answer.inDoubt() {
+		t.report.InDoubt++
+	}
 	if unused {
 		t.report.HedgeCost += a.charged()
 		return
-	}
-	if a.answer.inDoubt() {
-		t.report.InDoubt++
 	}
 	if a.answer.transport() {
 		t.report.TransportErrors++

@@ -26,8 +26,27 @@ type call struct {
 	id     sched.CallID
 	stream *stream
 	row    Row
+	flying int      // attempts of it in flight
 	last   *attempt // the newest attempt that ended with an answer
+	first  *attempt // the one of two in flight that ended first
 	hedged bool
+}
+
+// attempt finds an attempt that the core names: one that is just ending, or
+// the winner of two, which ended before the other was out of the way.
+func (f *Fleet) attempt(c *call, id sched.AttemptID) *attempt {
+	if a := f.attempts[id]; a != nil {
+		return a
+	}
+	if c.first != nil && c.first.id == id {
+		return c.first
+	}
+	return nil
+}
+
+// won reports whether the call was answered by another attempt than a.
+func (c *call) won(a *attempt) bool {
+	return c.first != nil && c.first != a && c.first.answer.succeeded()
 }
 
 // stream is one Dispatch or Carry on its way.
@@ -231,7 +250,7 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	if s.ended() {
 		return sched.Never
 	}
-	f.ending(now, s)
+	f.conclude(now, s)
 	f.hold(now, s)
 	f.fill(now, s)
 	view := f.core.Stream(s.id)
@@ -242,6 +261,8 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 		f.abortAll(s)
 	case s.closed && !s.aborted:
 		wake = s.drainBy
+	case s.closed:
+		// Aborted: only an event can change anything.
 	case s.deadline > 0 && now >= s.deadline:
 		f.halt(now, s, DeadlinePassed, nil)
 		wake = s.drainBy
@@ -265,9 +286,9 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	return wake
 }
 
-// ending halts a stream whose fleet has failed or is being closed, also one that
+// conclude halts a stream whose fleet has failed or is being closed, also one that
 // was opened since.
-func (f *Fleet) ending(now time.Duration, s *stream) {
+func (f *Fleet) conclude(now time.Duration, s *stream) {
 	switch {
 	case f.fatal != nil:
 		f.halt(now, s, Stopped, f.fatal)
