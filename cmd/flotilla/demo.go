@@ -45,7 +45,7 @@ results, whose place is printed at the end.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd) },
 	}
 	cmd.Flags().StringVar(&d.keep, "keep", "", "put everything into `DIR`: prompts, results, summary, journal")
-	given(cmd.Flags(), "rows", "how many rows, `N`", whole(demoRowCount), atLeast(1), func(n int) { d.rows = n })
+	given(cmd.Flags(), "rows", "N", "how many rows", whole(demoRowCount), atLeast(1), func(n int) { d.rows = n })
 	cmd.Flags().Uint64Var(&d.seed, "seed", demoSeed, "`SEED` of prompts and emulator")
 	group(cmd, groupAdvanced, "rows", "seed")
 	return cmd

@@ -124,7 +124,7 @@ has from the cache. What they cost stays counted.`,
 		},
 	}
 	flags.add(cmd)
-	given(cmd.Flags(), "older", "than `TIME`, since they ended", "30d", parseSpan, func(d time.Duration) { older = d })
+	given(cmd.Flags(), "older", "TIME", "those that ended longer ago than this", "30d", parseSpan, func(d time.Duration) { older = d })
 	cmd.Flags().BoolVar(&compact, "compact", false, "give the room back to the file system; needs as much free disk as the journal has")
 	return cmd
 }

@@ -44,7 +44,7 @@ func newJobsListCmd(use string, args cobra.PositionalArgs) *cobra.Command {
 		},
 	}
 	flags.add(cmd)
-	given(cmd.Flags(), "since", "only those begun or ended in the last `TIME`, such as 30d", "", parseSpan, func(d time.Duration) { since = d })
+	given(cmd.Flags(), "since", "TIME", "only those begun or ended in the last TIME, such as 30d", "", parseSpan, func(d time.Duration) { since = d })
 	addFollow(cmd, &follow)
 	return cmd
 }

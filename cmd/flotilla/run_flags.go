@@ -75,23 +75,23 @@ func (f *runFlags) addRequest(cmd *cobra.Command) {
 	fs.StringVar(&f.prompt, "prompt", "", "prompt of a row, a template as `TEXT|@FILE`: '{{.question}}'")
 	fs.StringVar(&f.system, "system", "", "system prompt, a template as `TEXT|@FILE`")
 	fs.StringVar(&f.model, "model", "", "`MODEL` of rows that name none")
-	given(fs, "max-tokens", "most tokens of an answer, `N`, for rows that do not say", "", atLeast(0), func(n int) { f.maxTokens = &n })
+	given(fs, "max-tokens", "N", "most tokens of an answer, for rows that do not say", "", atLeast(0), func(n int) { f.maxTokens = &n })
 	fs.StringVar(&f.params, "params", "", "`JSON|@FILE` merged into each body, every string in it a template")
 	fs.StringSliceVar(&f.idFields, "id-field", nil, "`FIELDS` that make a row's id, joined by /; - for row numbers")
-	given(fs, "repeats", "calls for each row, `K`: ids q1#1 … q1#K", "", atLeast(1), func(n int) { f.repeats = n })
+	given(fs, "repeats", "K", "calls for each row: ids q1#1 … q1#K", "", atLeast(1), func(n int) { f.repeats = n })
 	fs.BoolVar(&f.dedupe, "dedupe", false, "one call for equal bodies, a line for each id")
 	fs.BoolVar(&f.skipBad, "skip-bad", false, "put bad rows into OUT.rejected.jsonl and go on")
-	given(fs, "limit", "only the first `N` rows", "", atLeast(1), func(n int) { f.limit = n })
-	given(fs, "out-tokens", "expected tokens of an answer for forecasts, `MEAN[,P95]`", "", parseOutTokens, func(o outTokens) { f.outTokens = o })
+	given(fs, "limit", "N", "only the first N rows", "", atLeast(1), func(n int) { f.limit = n })
+	given(fs, "out-tokens", "MEAN[,P95]", "expected tokens of an answer for forecasts", "", parseOutTokens, func(o outTokens) { f.outTokens = o })
 	group(cmd, groupRequest, "prompt", "system", "model", "max-tokens", "params", "id-field", "repeats", "dedupe", "skip-bad", "limit", "out-tokens")
 }
 
 func (f *runFlags) addRoute(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	given(fs, "tier", "way of being served, `auto|sync|batch`", "auto", parseTier, func(t tierChoice) { f.tier = t })
-	given(fs, "prefer", "what to care for, `fast|balanced|cheap`", "balanced", parsePrefer, func(p flotilla.Prefer) { f.prefer = p })
-	given(fs, "deadline", "send nothing new after `14h|08:00|RFC3339`", "", parseDeadline, func(d deadline) { f.deadline = d })
-	given(fs, "conc", "calls in flight of a family in one org, `FAMILY=N`; repeatable", "", parseConc, func(c map[string]int) {
+	given(fs, "tier", "auto|sync|batch", "way of being served", "auto", parseTier, func(t tierChoice) { f.tier = t })
+	given(fs, "prefer", "fast|balanced|cheap", "what to care for", "balanced", parsePrefer, func(p flotilla.Prefer) { f.prefer = p })
+	given(fs, "deadline", "14h|08:00|RFC3339", "send nothing new after this moment", "", parseDeadline, func(d deadline) { f.deadline = d })
+	given(fs, "conc", "FAMILY=N", "calls in flight of a family in one org; repeatable", "", parseConc, func(c map[string]int) {
 		if f.conc == nil {
 			f.conc = map[string]int{}
 		}
@@ -99,16 +99,16 @@ func (f *runFlags) addRoute(cmd *cobra.Command) {
 			f.conc[family] = n
 		}
 	})
-	given(fs, "share", "how to stand beside colleagues, `polite|default|fair`", "default", parseShare, func(s flotilla.Share) { f.share = &s })
-	given(fs, "ramp", "how fast to open up, `polite|fast`", "polite", parseRamp, func(r flotilla.Ramp) { f.ramp = &r })
-	given(fs, "max-wait", "give up when every lane is closed for longer than `TIME`", "1h; a daily cap 25h", parseSpan, func(d time.Duration) { f.maxWait = d })
+	given(fs, "share", "polite|default|fair", "how to stand beside colleagues", "default", parseShare, func(s flotilla.Share) { f.share = &s })
+	given(fs, "ramp", "polite|fast", "how fast to open up", "polite", parseRamp, func(r flotilla.Ramp) { f.ramp = &r })
+	given(fs, "max-wait", "TIME", "give up when every lane is closed for longer than this", "1h; a daily cap 25h", parseSpan, func(d time.Duration) { f.maxWait = d })
 	group(cmd, groupRoute, "tier", "prefer", "deadline", "conc", "share", "ramp", "max-wait")
 }
 
 func (f *runFlags) addMoney(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	given(fs, "max-spend", "cap in dollars: `40` on this job, 40/day on this journal; repeatable", "", parseSpend, func(c spendCaps) { f.spend.merge(c) })
-	given(fs, "price", "dollars per million tokens of --model, `in=3,out=15`", "", parsePrices, func(p price.Prices) { f.price = &p })
+	given(fs, "max-spend", "40", "cap in dollars: 40 on this job, 40/day on this journal; repeatable", "", parseSpend, func(c spendCaps) { f.spend.merge(c) })
+	given(fs, "price", "in=3,out=15", "dollars per million tokens of --model", "", parsePrices, func(p price.Prices) { f.price = &p })
 	fs.BoolVarP(&f.yes, "yes", "y", false, "do not ask before an expensive job")
 	group(cmd, groupMoney, "max-spend", "price", "yes")
 }
@@ -117,17 +117,17 @@ func (f *runFlags) addOutput(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVarP(&f.output, "output", "o", "", "`FILE` of results: .jsonl (.gz, .zst), .csv, .parquet (default: standard output)")
 	fs.StringSliceVar(&f.keep, "keep", nil, "input fields to repeat in each line, `all|a,b`")
-	given(fs, "order", "order of lines, `completion|input`", "completion", parseOrder, func(o order) { f.order = o })
+	given(fs, "order", "completion|input", "order of lines", "completion", parseOrder, func(o order) { f.order = o })
 	fs.StringVar(&f.summary, "summary", "", "write the summary as JSON to `FILE`")
 	fs.StringVar(&f.trace, "trace", "", "write every decision as JSON lines to `FILE`")
-	given(fs, "progress", "`auto|tty|plain|json|none`", "auto", parseProgress, func(m progressMode) { f.progress = m })
+	given(fs, "progress", "auto|tty|plain|json|none", "how to show how far a run is", "auto", parseProgress, func(m progressMode) { f.progress = m })
 	fs.BoolVar(&f.overwrite, "overwrite", false, "move an OUT that is not of this job aside")
 	group(cmd, groupOutput, "output", "keep", "order", "summary", "trace", "progress", "overwrite")
 }
 
 func (f *runFlags) addResume(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	given(fs, "retry", "send these again: `errored,expired,canceled,truncated,refused`", "", parseRetry, func(kinds []string) { f.retry = append(f.retry, kinds...) })
+	given(fs, "retry", "KINDS", "send these again: errored,expired,canceled,truncated,refused", "", parseRetry, func(kinds []string) { f.retry = append(f.retry, kinds...) })
 	fs.BoolVar(&f.noCache, "no-cache", false, "do not use answers of finished jobs")
 	fs.StringArrayVar(&f.reuse, "reuse", nil, "take answers from an earlier result `FILE`; repeatable")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "stop at the first row that errors")
@@ -138,25 +138,25 @@ func (f *runFlags) addResume(cmd *cobra.Command) {
 
 func (f *runFlags) addAdvanced(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	given(fs, "max-attempts", "failures of a row's own before it is errored, `N`", "3", parseAttempts, func(n int) { f.retries.MaxAttempts = n })
-	given(fs, "retry-budget", "retries per minute and per success, `20[,0.1]`", "20,0.1", parseRetryBudget, func(r flotilla.Retry) {
+	given(fs, "max-attempts", "N", "failures of a row's own before it is errored", "3", parseAttempts, func(n int) { f.retries.MaxAttempts = n })
+	given(fs, "retry-budget", "20[,0.1]", "retries per minute and per success", "20,0.1", parseRetryBudget, func(r flotilla.Retry) {
 		f.retries.BudgetPerMin, f.retries.BudgetPerSucc = r.BudgetPerMin, r.BudgetPerSucc
 	})
-	given(fs, "soft-floor", "`SHARE` of a limit below which sending slows to a trickle", "10%", parseFloor, func(v float64) { f.softFloor = v })
-	given(fs, "hard-floor", "`SHARE` of a limit below which nothing is sent", "2%", parseFloor, func(v float64) { f.hardFloor = v })
-	given(fs, "stream", "take answers as a stream, `auto|on|off`", "auto", parseStream, func(m flotilla.StreamMode) { f.stream = m })
-	given(fs, "hedge", "second attempts for stragglers at the end, `on|off`", "on with a deadline or --prefer fast", parseOnOff, func(on bool) { f.hedge = &on })
+	given(fs, "soft-floor", "SHARE", "share of a limit below which sending slows to a trickle", "10%", parseFloor, func(v float64) { f.softFloor = v })
+	given(fs, "hard-floor", "SHARE", "share of a limit below which nothing is sent", "2%", parseFloor, func(v float64) { f.hardFloor = v })
+	given(fs, "stream", "auto|on|off", "take answers as a stream", "auto", parseStream, func(m flotilla.StreamMode) { f.stream = m })
+	given(fs, "hedge", "on|off", "second attempts for stragglers at the end", "on with a deadline or --prefer fast", parseOnOff, func(on bool) { f.hedge = &on })
 	group(cmd, groupAdvanced, "max-attempts", "retry-budget", "soft-floor", "hard-floor", "stream", "hedge")
 }
 
 // given declares a flag whose text a function reads; set is told the value each
-// time the flag is given, so that no default has to be told from a choice. The
-// name between backquotes in usage is the value's in the help.
-func given[T any](fs *pflag.FlagSet, name, usage, standard string, parse func(string) (T, error), set func(T)) {
+// time the flag is given, so that no default has to be told from a choice. value
+// is what the help calls the text.
+func given[T any](fs *pflag.FlagSet, name, value, usage, standard string, parse func(string) (T, error), set func(T)) {
 	if standard != "" {
 		usage += " (default " + standard + ")"
 	}
-	fs.Var(&givenFlag{read: func(text string) error {
+	fs.Var(&givenFlag{value: value, read: func(text string) error {
 		v, err := parse(text)
 		if err == nil {
 			set(v)
@@ -167,6 +167,7 @@ func given[T any](fs *pflag.FlagSet, name, usage, standard string, parse func(st
 
 // givenFlag is a pflag.Value that keeps nothing but what was typed.
 type givenFlag struct {
+	value string // for the help
 	texts []string
 	read  func(string) error
 }
@@ -180,7 +181,7 @@ func (g *givenFlag) Set(text string) error {
 }
 
 func (g *givenFlag) String() string { return strings.Join(g.texts, ",") }
-func (g *givenFlag) Type() string   { return "value" }
+func (g *givenFlag) Type() string   { return g.value }
 
 // check refuses what no input could mend.
 func (f *runFlags) check(inputs []string) error {
