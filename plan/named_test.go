@@ -49,7 +49,21 @@ func (h hope) row(n int) row {
 			r := h.play(t, seed)
 			return append([]float64{lost(r.o), float64(slices.Max(r.o.PeakByLane))}, h.figures(r)...)
 		},
+		compare: h.rivals,
 	}
+}
+
+// rivals runs ours and the naive controllers under seed 1; efficiency is eff's.
+func (h hope) rivals(t *testing.T) []rival {
+	var out []rival
+	for _, name := range []string{"ours", "aimd", "inspect", "sdk"} {
+		r := h.play(t, 1, controller(name))
+		out = append(out, rival{
+			name: name, eff: r.eff(), refused: r.o.Failures - r.o.Faults, failed: r.o.Outcomes[sched.Errored],
+			others: r.others(), notEnded: r.o.Stalled,
+		})
+	}
+	return out
 }
 
 // mayLose: on a bad network a call may be unlucky three times, which is what a
@@ -61,7 +75,7 @@ func (h hope) mayLose() float64 {
 	return 0
 }
 
-func (h hope) play(t *testing.T, seed uint64) *result {
+func (h hope) play(t *testing.T, seed uint64, more ...func(*Setting)) *result {
 	sc, err := emulator.Named(h.scenario)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +84,7 @@ func (h hope) play(t *testing.T, seed uint64) *result {
 		h.scene(&sc)
 	}
 	r := &result{sc: sc, m: emulator.NewModel(sc, seed, epoch)}
-	set := setting(&sc, h.work, seed, h.change...)
+	set := setting(&sc, h.work, seed, append(slices.Clone(h.change), more...)...)
 	set.Streamed = false // as --stream auto has it for short answers
 	set.Observe = func(_ time.Duration, _ sched.Event, acts []sched.Action) {
 		for _, act := range acts {

@@ -33,7 +33,7 @@ func colleagueRow(n int, name string, c emulator.Colleague, refused float64) row
 			o, b, m := s.playOn(seed)
 			return []float64{float64(o.RateLimited()), othersRefused(m, o), b.eff(o), lost(o)}
 		},
-		compare: s.rivals,
+		compare: s.rivals, strict: true,
 	}
 }
 

@@ -45,6 +45,7 @@ func stormRow() row {
 			o, b := s.play(seed, func(s *Setting) { s.Observe = g.see })
 			return []float64{float64(o.Failures), b.effP(o, mannered), g.reached(), lost(o)}
 		},
+		compare: s.rivals,
 	}
 }
 
