@@ -24,6 +24,7 @@ func (f *Fleet) send(now time.Duration, s *sched.Send) {
 	a := &attempt{id: s.Attempt, call: c, lane: s.Lane, worst: f.intent.Worst, hedge: s.Hedge, sentAt: now}
 	f.attempts[a.id] = a
 	c.flying++
+	c.stream.flying++
 	c.hedged = c.hedged || s.Hedge
 	a.ctx, a.cancel = context.WithTimeout(f.ctx, f.clock.real(flightDeadline))
 	if f.cfg.Transport != nil {
@@ -48,6 +49,7 @@ func (f *Fleet) ended(now time.Duration, a *attempt) {
 	a.endedAt = now
 	a.cancel()
 	c := a.call
+	c.stream.flying--
 	if c.flying--; c.flying > 0 {
 		c.first = a
 	}
@@ -67,6 +69,9 @@ func (f *Fleet) ended(now time.Duration, a *attempt) {
 	delete(f.attempts, a.id)
 	if !f.recorded {
 		f.commits.put(entry{record: f.attemptRecord(a)})
+	}
+	if c.stream.closed && c.flying == 0 {
+		f.drop(c)
 	}
 }
 

@@ -36,19 +36,20 @@ type Fleet struct {
 	infos      []OrgInfo
 
 	// Owned by the loop goroutine once it runs.
-	core     *sched.Core
-	lanes    []laneState
-	pools    map[string]*poolState
-	groups   []*group
-	calls    map[sched.CallID]*call
-	attempts map[sched.AttemptID]*attempt
-	streams  []*stream
-	nextCall sched.CallID
-	models   map[string]int32
-	denied   map[string]*APIError // what an org without the model last said, by model
-	ledgers  sched.LedgerID       // how many are open; the first is Config.Spend's, where there is one
-	fatal    error
-	trace    *tracer
+	core       *sched.Core
+	lanes      []laneState
+	pools      map[string]*poolState
+	groups     []*group
+	calls      map[sched.CallID]*call
+	attempts   map[sched.AttemptID]*attempt
+	streams    []*stream // that have not ended
+	nextStream sched.StreamID
+	nextCall   sched.CallID
+	models     map[string]int32
+	denied     map[string]*APIError // what an org without the model last said, by model
+	ledgers    sched.LedgerID       // how many are open; the first is Config.Spend's, where there is one
+	fatal      error
+	trace      *tracer
 
 	// Scratch of the loop.
 	tick      *sched.Tick

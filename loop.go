@@ -89,17 +89,16 @@ func (f *Fleet) turn(now time.Duration) time.Duration {
 		f.step(now, f.tick)
 	}
 	f.shareSlots(now)
-	wake := now + leaseEvery
+	wake := now + time.Duration(float64(leaseEvery)*f.clock.speed)
 	for _, s := range f.streams {
 		wake = min(wake, f.tend(now, s))
 	}
+	f.streams = slices.DeleteFunc(f.streams, (*stream).ended)
 	return max(min(wake, f.core.Next()), now)
 }
 
 // busy reports whether a stream still runs.
-func (f *Fleet) busy() bool {
-	return slices.ContainsFunc(f.streams, func(s *stream) bool { return !s.ended() })
-}
+func (f *Fleet) busy() bool { return len(f.streams) > 0 }
 
 // step feeds one event to the core and carries out what it answers.
 func (f *Fleet) step(now time.Duration, ev sched.Event) {

@@ -63,6 +63,8 @@ type stream struct {
 	purseDry bool // the last Grant gave nothing
 
 	open     int  // calls offered and not settled
+	flying   int  // attempts in flight
+	dropped  int  // calls that were offered and will not settle
 	eof      bool // the source has no more rows
 	held     bool // paused for undelivered results
 	closed   bool // nothing new is sent
@@ -102,7 +104,9 @@ func (f *Fleet) Carry(ctx context.Context, src Source, opt Options) (Report, err
 	select {
 	case <-s.finished:
 	case <-f.done:
-		return Report{Cause: Stopped}, cmpErr(f.fatal, errClosed)
+		if !s.ended() {
+			return Report{Cause: Stopped}, cmpErr(f.fatal, errClosed)
+		}
 	}
 	return s.report, s.err
 }
@@ -134,7 +138,8 @@ func (f *Fleet) open(now time.Duration, s *stream) {
 	if !s.opt.Deadline.IsZero() {
 		s.deadline = max(f.clock.at(s.opt.Deadline), 1)
 	}
-	s.id = sched.StreamID(len(f.streams))
+	s.id = f.nextStream
+	f.nextStream++
 	f.streams = append(f.streams, s)
 	s.tally.start(f, now)
 	f.flights.Go(s.deliveries.run)
@@ -192,46 +197,54 @@ func (f *Fleet) offer(now time.Duration, s *stream, rows []Row) {
 	f.step(now, &sched.Offer{Calls: f.offered})
 }
 
-// halt ends the sending of a stream; what is in flight drains. The first cause
-// stands.
+// halt ends the sending of a stream; what is in flight drains.
 func (f *Fleet) halt(now time.Duration, s *stream, cause Cause, err error) {
 	if s.ended() {
 		return
 	}
-	if !s.closed {
-		s.closed, s.cause, s.err = true, cause, err
-		drain := s.opt.Drain
-		if drain == 0 {
-			drain = 20 * time.Second
-		}
-		if cause == DeadlinePassed {
-			drain = drainAfterDeadline
-		}
-		s.drainBy = now + drain
-		f.forget(s)
-		f.step(now, &sched.CloseStream{Stream: s.id})
+	drainBy := now + cmpDur(s.opt.Drain, 20*time.Second)
+	if s.closed {
+		s.haltAgain(cause, err, drainBy)
 		return
 	}
-	if cause == Stopped && s.err == nil {
+	if cause == DeadlinePassed {
+		drainBy = now + drainAfterDeadline
+	}
+	s.closed, s.cause, s.err, s.drainBy = true, cause, err, drainBy
+	f.forget(s)
+	f.step(now, &sched.CloseStream{Stream: s.id})
+}
+
+// haltAgain takes in what happens to a stream that drains: an error is told
+// beside any cause, and an interrupt shortens the drain after a deadline.
+func (s *stream) haltAgain(cause Cause, err error, drainBy time.Duration) {
+	switch {
+	case cause == Stopped && s.err == nil:
 		s.cause, s.err = cause, err
+	case cause == Interrupted && s.cause == DeadlinePassed:
+		s.cause, s.drainBy = cause, min(s.drainBy, drainBy)
 	}
 }
 
 // forget drops the calls of a closed stream that were not sent: they stay
 // pending in the journal.
 func (f *Fleet) forget(s *stream) {
-	flying := map[sched.CallID]bool{}
-	for _, a := range f.attempts {
-		if a.call.stream == s {
-			flying[a.call.id] = true
+	for _, c := range f.calls {
+		if c.stream == s && c.flying == 0 {
+			f.drop(c)
 		}
 	}
-	for id, c := range f.calls {
-		if c.stream == s && !flying[id] {
-			delete(f.calls, id)
-			s.open--
-		}
+}
+
+// drop forgets a call of a closed stream, as the core does when none of its
+// attempts is in flight.
+func (f *Fleet) drop(c *call) {
+	if f.calls[c.id] == nil {
+		return // settled
 	}
+	delete(f.calls, c.id)
+	c.stream.open--
+	c.stream.dropped++
 }
 
 func (s *stream) ended() bool {
@@ -275,11 +288,7 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	if !s.closed && view.Queued > 0 && view.InFlight == 0 {
 		wake = min(wake, f.stuck(now, s, view))
 	}
-	if view.InFlight == 0 && s.open == 0 && (s.eof || s.closed) && s.owed == 0 {
-		f.finish(now, s)
-		return sched.Never
-	}
-	if s.closed && view.InFlight == 0 && s.owed == 0 && s.flying(f) == 0 {
+	if s.open == 0 && s.flying == 0 && s.owed == 0 && (s.eof || s.closed) {
 		f.finish(now, s)
 		return sched.Never
 	}
@@ -309,17 +318,6 @@ func (f *Fleet) hold(now time.Duration, s *stream) {
 		return
 	}
 	f.step(now, &sched.PauseStream{Stream: s.id, Paused: s.held})
-}
-
-// flying counts the stream's exchanges that the driver has not seen end.
-func (s *stream) flying(f *Fleet) int {
-	n := 0
-	for _, a := range f.attempts {
-		if a.call.stream == s {
-			n++
-		}
-	}
-	return n
 }
 
 // stuck decides whether a stream with calls but nothing in flight can ever go
@@ -357,6 +355,9 @@ func (f *Fleet) finish(now time.Duration, s *stream) {
 	if !s.closed {
 		s.closed, s.cause = true, Finished
 		f.step(now, &sched.CloseStream{Stream: s.id})
+	}
+	if s.cause == DeadlinePassed && s.eof && s.dropped == 0 {
+		s.cause = Finished // the last calls were in flight when it passed
 	}
 	s.report = f.reportOn(now, s)
 	s.deliveries.close()
