@@ -72,17 +72,18 @@ type progress struct {
 	queue []flotilla.Notice
 	ready chan struct{} // holds one token while queue is not empty
 
-	last     *standing
-	began    flotilla.Snapshot // the first look: what earlier jobs of this fleet did
-	warned   map[string]bool   // what is said once
-	stop     context.CancelFunc
-	finished chan struct{}
+	last      *standing
+	began     flotilla.Snapshot     // the first look: what earlier jobs of this fleet did
+	warned    map[string]bool       // what is said once
+	colleague map[laneKey]time.Time // when a lane's colleagues were last told of
+	stop      context.CancelFunc
+	finished  chan struct{}
 }
 
 // newProgress makes progress that shows nothing before start. Its notify may
 // be given to a fleet at once.
 func newProgress(v view, live bool) *progress {
-	return &progress{view: v, live: live, ready: make(chan struct{}, 1), warned: map[string]bool{}, finished: make(chan struct{})}
+	return &progress{view: v, live: live, ready: make(chan struct{}, 1), warned: map[string]bool{}, colleague: map[laneKey]time.Time{}, finished: make(chan struct{})}
 }
 
 // newView picks how to show progress; out is where results do not go.
@@ -232,12 +233,21 @@ func (p *progress) events() {
 	}
 }
 
+// colleagueEvery is how often people are told of the same lane's colleagues:
+// the first time at once, then no more often than rates are of.
+const colleagueEvery = time.Minute
+
 func (p *progress) eventOf(n *flotilla.Notice) *event {
 	text := noticeText(n)
 	if text == "" {
 		return nil
 	}
 	if n.Kind == flotilla.ColleagueSeen {
+		k := laneKey{n.Org, n.Pool}
+		if at, said := p.colleague[k]; said && n.At.Sub(at) < colleagueEvery {
+			return nil
+		}
+		p.colleague[k] = n.At
 		text += p.slower(n)
 	}
 	return &event{

@@ -61,7 +61,9 @@ func (p *progress) slower(n *flotilla.Notice) string {
 		text := fmt.Sprintf("; we go %s → %s/min", whole(int(round(ours))), whole(int(round(left))))
 		if all := s.rates.calls; !s.eta.IsZero() && all > ours-left {
 			then := s.at.Add(time.Duration(float64(s.eta.Sub(s.at)) * all / (all - ours + left)))
-			text += fmt.Sprintf("; ETA %s → %s", clockTime(s.eta, s.at), clockTime(then, s.at))
+			if a, b := clockTime(s.eta, s.at), clockTime(then, s.at); a != b {
+				text += fmt.Sprintf("; ETA %s → %s", a, b)
+			}
 		}
 		return text
 	}

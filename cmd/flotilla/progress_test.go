@@ -116,6 +116,7 @@ func TestEventsAreToldAtOnce(t *testing.T) {
 		synctest.Wait()
 		out.Reset()
 		p.notify(flotilla.Notice{At: time.Now(), Kind: flotilla.ColleagueSeen, Org: "high", Pool: "haiku-4.5", Limit: "itpm", Value: 0.6})
+		p.notify(flotilla.Notice{At: time.Now(), Kind: flotilla.ColleagueSeen, Org: "high", Pool: "haiku-4.5", Limit: "itpm", Value: 0.7}) // too soon
 		p.notify(flotilla.Notice{At: time.Now(), Kind: flotilla.LaneParked, Org: "batch", Class: "auth"})
 		p.notify(flotilla.Notice{At: time.Now(), Kind: flotilla.RampStep, Org: "high", Value: 60})
 		synctest.Wait()
