@@ -1,6 +1,7 @@
 package flotilla
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -107,12 +108,33 @@ const leaseTTL = 15 * time.Second
 // lease asks for a new group's slots at once; a journal that cannot be asked
 // gives none, for a cap that is per key must hold whatever happens to us.
 func (f *Fleet) lease(g *group) int {
-	held, target, err := f.cfg.Slots.Lease(f.ctx, g.key, g.limit, g.limit, leaseTTL)
+	held, target, err := f.askSlots(g, g.limit)
 	if err != nil {
 		f.fail(err)
 		return 0
 	}
 	return min(held, target)
+}
+
+// askSlots asks within the life of a lease: after that, what we held is
+// another's, so a journal that does not answer is one that cannot be asked.
+func (f *Fleet) askSlots(g *group, want int) (held, target int, err error) {
+	ctx, cancel := context.WithTimeout(f.ctx, leaseTTL)
+	defer cancel()
+	return f.cfg.Slots.Lease(ctx, g.key, g.limit, want, leaseTTL)
+}
+
+// giveSlotsBack ends the leases of a fleet that sends nothing any more, so that
+// other processes need not wait for them to run out.
+func (f *Fleet) giveSlotsBack() {
+	if f.cfg.Slots == nil || f.fatal != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaseTTL)
+	defer cancel()
+	for _, g := range f.groups {
+		_ = f.cfg.Slots.Release(ctx, g.key, 0) // a lease that stays runs out by itself
+	}
 }
 
 // shareSlots keeps the leases of the cap groups fresh, beside the loop.
@@ -131,10 +153,10 @@ func (f *Fleet) shareSlots(now time.Duration) {
 			want = g.limit
 		}
 		want = max(want, f.flyingIn(g))
-		go func() {
-			held, target, err := f.cfg.Slots.Lease(f.ctx, g.key, g.limit, want, leaseTTL)
+		f.flights.Go(func() {
+			held, target, err := f.askSlots(g, want)
 			f.inbox.put(message{run: func(now time.Duration) { f.leased(now, i, held, target, err) }})
-		}()
+		})
 	}
 }
 
@@ -157,7 +179,7 @@ func (f *Fleet) leased(now time.Duration, i, held, target int, err error) {
 		g.asking = false
 		return
 	}
-	go func() {
+	f.flights.Go(func() {
 		err := f.cfg.Slots.Release(f.ctx, g.key, target)
 		f.inbox.put(message{run: func(time.Duration) {
 			g.asking = false
@@ -165,7 +187,7 @@ func (f *Fleet) leased(now time.Duration, i, held, target int, err error) {
 				f.fail(err)
 			}
 		}})
-	}()
+	})
 }
 
 // flyingIn counts what a group has in flight.

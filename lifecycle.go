@@ -95,6 +95,7 @@ func (f *Fleet) shutdown() {
 		}
 	}
 	f.commits.close()
+	f.giveSlotsBack()
 	for _, o := range f.orgs {
 		o.closeIdle()
 	}
