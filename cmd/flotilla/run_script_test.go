@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ import (
 //	jobid N                     sets $JOB to the id of the N-th job of the journal, newest first
 //	await FILE                  waits until a file has content
 //	leftover PATTERN            sees that a directory holds one such file and nothing else
+//	sql FILE STATEMENT          changes a journal
 //	edit FILE OLD NEW           replaces text in a file
 func TestRunScripts(t *testing.T)  { runScripts(t, "testdata/run") }
 func TestJobsScripts(t *testing.T) { runScripts(t, "testdata/jobs") }
@@ -50,7 +52,7 @@ func runScripts(t *testing.T, dir string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"emulate": scriptEmulate, "fault": scriptFault, "served": scriptServed, "exits": scriptExits,
 			"rows": scriptRows, "results": scriptResults, "edit": scriptEdit,
-			"jobid": scriptJobID, "await": scriptAwait, "leftover": scriptLeftover,
+			"jobid": scriptJobID, "await": scriptAwait, "leftover": scriptLeftover, "sql": scriptSQL,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -187,6 +189,13 @@ func scriptLeftover(ts *testscript.TestScript, _ bool, args []string) {
 	if ok, err := filepath.Match(filepath.Base(args[0]), entries[0].Name()); !ok || err != nil {
 		ts.Fatalf("%s does not match %s", entries[0].Name(), args[0])
 	}
+}
+
+func scriptSQL(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = db.Exec(args[1])
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 // resultLine is what tests read of a line of OUT.
