@@ -1,0 +1,25 @@
+// Package flotilla finishes very many Claude calls in the least time inside the
+// money and the manners you set, over all the orgs whose keys you hold.
+//
+// Most programs need two calls: [New] makes a [Fleet] out of keys, and
+// [Fleet.Dispatch] makes the calls that an iterator yields and yields their
+// results as they complete. A failed call is a [Result] whose Err says so; a
+// cap that is reached ends the iteration with a [BudgetExceededError].
+//
+// A Fleet mirrors the server's token buckets from the headers of its answers
+// and paces calls so that it needs no refusal to learn its place; it knows each
+// refusal's kind, owns all retries, leaves room for colleagues on the same key,
+// and never spends more than it was allowed. Two Dispatches on one Fleet share
+// its lanes by priority and weight.
+//
+// What must survive a crash is kept by a [Store]: the journal package is one on
+// SQLite. Programs that can read a request again by its position, as a job over
+// a file can, use [Fleet.Carry] with a [Source] in place of Dispatch. A Store
+// keeps records; resuming a job from them is the program's (the command's
+// internal/job does it for files).
+//
+// # Known limitations
+//
+// Calls go out by the sync tier (Messages) alone. An iterator is pulled some
+// thousand requests or 64 MiB ahead, so requests must not depend on results.
+package flotilla
