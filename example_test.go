@@ -27,7 +27,7 @@ func ExampleFleet_Dispatch() {
 
 	fleet, err := flotilla.New(flotilla.Config{
 		BaseURL: base, Speed: 20,
-		Orgs: []flotilla.Org{{Name: "high", Key: flotilla.Key(server.Key("high"))}},
+		Orgs: []flotilla.Org{{Name: "high", Key: flotilla.Key(emulator.Key("high"))}},
 	})
 	if err != nil {
 		fmt.Println(err)
