@@ -21,12 +21,12 @@ func (f *Fleet) intend(now time.Duration, p *sched.Persist) {
 // send queues an exchange behind its intent.
 func (f *Fleet) send(now time.Duration, s *sched.Send) {
 	c := f.calls[s.Call]
-	a := &attempt{id: s.Attempt, call: c, lane: s.Lane, worst: f.intent.Worst, hedge: s.Hedge, sentAt: now}
+	a := &attempt{id: s.Attempt, call: c, lane: s.Lane, org: f.lanes[s.Lane].org, worst: f.intent.Worst, hedge: s.Hedge, sentAt: now}
 	f.attempts[a.id] = a
 	c.flying++
 	c.stream.flying++
 	c.hedged = c.hedged || s.Hedge
-	a.ctx, a.cancel = context.WithTimeout(f.ctx, f.clock.real(flightDeadline))
+	a.ctx, a.cancel = context.WithCancel(f.ctx)
 	if f.cfg.Transport != nil {
 		a.ctx = context.WithValue(a.ctx, attemptKey{}, int64(s.Attempt))
 	}

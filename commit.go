@@ -1,9 +1,6 @@
 package flotilla
 
-import (
-	"sync"
-	"time"
-)
+import "sync"
 
 // maxCommit is how many records one commit takes at most: 1000 rows cost the
 // journal about 15 ms at the worst (facts/dependencies.md), which bounds how
@@ -177,10 +174,3 @@ func (d *deliverer) run() {
 		}
 	}
 }
-
-// flightDeadline bounds one exchange: the longest the official SDKs wait for
-// an answer that is not streamed (facts/claude-api.md 2.5), on the scaled clock.
-const flightDeadline = 10 * time.Minute
-
-// streamIdle bounds the silence of a stream; pings keep it open.
-const streamIdle = 2 * time.Minute

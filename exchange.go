@@ -109,32 +109,48 @@ func (f *Fleet) exchange(a *attempt) answer {
 	if a.stream {
 		body, _ = wire.SpliceStream(body)
 	}
-	org := f.lanes[a.lane].org
+	org := a.org
+	patience := time.AfterFunc(f.clock.real(flightDeadline), a.giveUp)
+	defer patience.Stop()
 	req, trace := newSend(a.ctx, http.MethodPost, org.messages, org.header, body)
 	resp, err := org.transport.RoundTrip(req)
 	if err != nil {
 		return f.failure(a, trace, err, nil)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusOK && wire.IsEventStream(resp.Header) {
+	success := resp.StatusCode/100 == 2
+	if success && wire.IsEventStream(resp.Header) {
+		patience.Reset(f.clock.real(longestStream))
 		return f.readStream(a, trace, resp)
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
+	switch {
+	case success && err != nil:
 		return f.failure(a, trace, err, resp)
-	}
-	if resp.StatusCode == http.StatusOK {
+	case success:
 		return f.readMessage(a, resp, data)
+	case err != nil:
+		return f.halfRefusal(a, resp, data)
 	}
 	return f.refusal(a, resp, resp.StatusCode, data)
+}
+
+// giveUp ends an exchange that takes too long.
+func (a *attempt) giveUp() {
+	a.silent.Store(true)
+	a.cancel()
 }
 
 // failure is an exchange that gave no answer.
 func (f *Fleet) failure(a *attempt, trace *sendTrace, err error, resp *http.Response) answer {
 	ans := answer{err: errors.New(f.redact(err.Error()))}
 	ans.failed = &sched.Failed{Attempt: a.id, Failure: trace.failure(err)}
-	if a.silent.Load() {
+	switch {
+	case ans.failed.Failure != sched.Aborted || !a.silent.Load():
+	case resp != nil:
 		ans.err, ans.failed.Failure = errSilent, sched.Cut
+	default:
+		ans.err, ans.failed.Failure = errLate, sched.Timeout
 	}
 	if resp != nil {
 		ans.failed.Reading = reading(resp.Header)
@@ -194,14 +210,22 @@ func (f *Fleet) refusal(a *attempt, resp *http.Response, status int, data []byte
 	}
 }
 
+// halfRefusal is an error answer whose body broke off: its status proves that
+// nothing is billed, and its headers count. What only its text could have told
+// of the request or the key stays open, so neither is blamed.
+func (f *Fleet) halfRefusal(a *attempt, resp *http.Response, data []byte) answer {
+	ans := f.refusal(a, resp, resp.StatusCode, data)
+	if resp.StatusCode < http.StatusInternalServerError && resp.StatusCode != http.StatusTooManyRequests {
+		ans.refused.Refusal.Class = sched.ServerError
+	}
+	return ans
+}
+
 // readStream takes an answer event by event.
 func (f *Fleet) readStream(a *attempt, trace *sendTrace, resp *http.Response) answer {
 	a.reading = reading(resp.Header)
 	f.inbox.put(message{first: a})
-	idle := time.AfterFunc(f.clock.real(streamIdle), func() {
-		a.silent.Store(true)
-		a.cancel()
-	})
+	idle := time.AfterFunc(f.clock.real(streamIdle), a.giveUp)
 	defer idle.Stop()
 	var asm wire.Assembler
 	buf := make([]byte, 16<<10)
@@ -226,7 +250,9 @@ func (f *Fleet) readStream(a *attempt, trace *sendTrace, resp *http.Response) an
 	case err != nil:
 		return f.cut(a, resp, err)
 	}
-	// The rest is drained so that the connection can carry the next call.
+	// The rest is drained so that the connection can carry the next call; the
+	// answer is whole, and does not wait for what keeps the stream open.
+	idle.Reset(drainTime)
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	return f.success(a, resp, message, m)
 }
@@ -248,7 +274,24 @@ func (f *Fleet) streamError(a *attempt, resp *http.Response, data []byte, begun 
 	return ans
 }
 
+// Bounds on the time of an exchange, on the scaled clock.
+const (
+	// flightDeadline is for an answer in one piece, and for the head of a stream:
+	// the longest the official SDKs wait (facts/claude-api.md 2.5).
+	flightDeadline = 10 * time.Minute
+	// streamIdle is for the silence of a stream; pings keep it open.
+	streamIdle = 2 * time.Minute
+	// longestStream ends one that is kept open for ever: twice what the most
+	// output a model gives, 128,000 tokens, takes at 20 a second.
+	longestStream = 4 * time.Hour
+)
+
+// drainTime is how long, on the machine's clock, the end of a stream's
+// connection may stay away after the answer.
+const drainTime = time.Second
+
 var (
 	errUnroutable = errors.New("no org can take this call")
-	errSilent     = errors.New("the stream fell silent")
+	errSilent     = errors.New("the answer broke off in silence")
+	errLate       = errors.New("no answer within ten minutes")
 )

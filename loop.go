@@ -34,12 +34,13 @@ type attempt struct {
 	id     sched.AttemptID
 	call   *call
 	lane   sched.LaneID
+	org    *orgState // the lane's: lanes are the loop's
 	worst  Money
 	hedge  bool
 	stream bool // the answer is taken as a stream
 	ctx    context.Context
 	cancel context.CancelFunc
-	silent atomic.Bool // the stream fell silent for too long
+	silent atomic.Bool // nothing came for too long
 
 	dropped error // the intent could not be journaled: nothing was sent
 
