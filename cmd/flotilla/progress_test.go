@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +53,30 @@ func TestClockTimeNamesAnotherDay(t *testing.T) {
 	}
 }
 
+// lockedBuffer is a buffer that is read while progress writes to it.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *lockedBuffer) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Reset()
+}
+
 // fakeJob is a job that finishes so many calls a minute on one lane.
 type fakeJob struct {
 	began     time.Time
@@ -81,7 +106,7 @@ func (j *fakeJob) watched() watched {
 
 func TestPlainProgressSpeaksOftenAtFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out lockedBuffer
 		j := &fakeJob{began: time.Now(), perMinute: 600, rows: 1e6, lane: flotilla.LaneState{Org: "high", Pool: "haiku-4.5", Waiting: "cap", Cap: 120}}
 		p := newProgress(&plainView{&out}, false)
 		p.start(j.watched())
@@ -106,7 +131,7 @@ func TestPlainProgressSpeaksOftenAtFirst(t *testing.T) {
 
 func TestEventsAreToldAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out lockedBuffer
 		j := &fakeJob{began: time.Now(), perMinute: 3000, rows: 100_000, lane: flotilla.LaneState{
 			Org: "high", Pool: "haiku-4.5", Waiting: "itpm", Limits: flotilla.Limits{Input: 650_000},
 		}}
@@ -136,7 +161,7 @@ func TestEventsAreToldAtOnce(t *testing.T) {
 
 func TestRisksAreForetoldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out lockedBuffer
 		j := &fakeJob{began: time.Now(), perMinute: 600, rows: 10_000, lane: flotilla.LaneState{Org: "high"}}
 		w := j.watched()
 		w.deadline = time.Now().Add(10 * time.Minute)
@@ -157,7 +182,7 @@ func TestRisksAreForetoldOnce(t *testing.T) {
 
 func TestJSONProgressIsJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out lockedBuffer
 		j := &fakeJob{began: time.Now(), perMinute: 600, rows: 1000, lane: flotilla.LaneState{Org: "high", Pool: "haiku-4.5", Tier: "sync", Waiting: "cap", Cap: 120, InFlight: 7}}
 		p := newProgress(&jsonView{&out}, false)
 		p.notify(flotilla.Notice{At: time.Now(), Kind: flotilla.LaneReopened, Org: "high"})
