@@ -3,6 +3,7 @@ package flotilla_test
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,5 +105,41 @@ func TestNegativeCapsAllowNothing(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// What is billed per use has no worst case: under a cap it is not sent.
+func TestMeteredToolsUnderACap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := open(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			return after(time.Second, req, http.StatusOK, answerOf("m", 5))
+		}))
+		req := flotilla.Request{ID: "search", Body: []byte(`{"model":"claude-sonnet-4-6","max_tokens":10,"tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"?"}]}`)}
+		for _, opt := range []flotilla.Options{{}, {MaxSpend: flotilla.USD(5)}} {
+			for res := range fleet.Dispatch(t.Context(), slices.Values([]flotilla.Request{req}), opt) {
+				var bad *flotilla.RequestError
+				if capped := opt.MaxSpend != 0; errors.As(res.Err, &bad) != capped || !capped && res.Err != nil {
+					t.Errorf("capped %v: %v", capped, res.Err)
+				}
+			}
+		}
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A workspace may pay for "us" without the body's saying so.
+func TestTheWorstCaseKnowsTheWorkspacesGeo(t *testing.T) {
+	fleet := open(t, scripted(nil))
+	weigh := func(geo string) flotilla.Money {
+		facts, err := fleet.Weigh([]byte(`{"model":"claude-sonnet-4-6","max_tokens":1000,` + geo + `"messages":[]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return facts.Worst
+	}
+	if us, global, none := weigh(`"inference_geo":"us",`), weigh(`"inference_geo":"global",`), weigh(""); none != us || global >= us {
+		t.Errorf("us %v, global %v, unsaid %v", us, global, none)
 	}
 }

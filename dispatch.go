@@ -3,6 +3,7 @@ package flotilla
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"sync"
@@ -20,12 +21,18 @@ const feedBytes = 64 << 20
 // settles into the store. A context that ends does the same.
 //
 // When nothing can be sent at all (no usable key, a closed fleet) the one
-// Result yielded says so in Err.
+// Result yielded says so in Err. A body that cannot be sent (not JSON, a model
+// without a price, under a cap a tool billed per use) gives a Result with a
+// *RequestError.
+//
+// The iterator runs in a goroutine of its own. After an early end of the loop
+// it is told so when it next yields: one that blocks for ever is left behind.
 func (f *Fleet) Dispatch(ctx context.Context, requests iter.Seq[Request], opt Options) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		src := newFeed(f, cancel)
+		src.capped = f.cfg.Spend != 0 || opt.MaxSpend != 0 || opt.Purse != nil
 		go src.pull(ctx, requests)
 		var report Report
 		var err error
@@ -48,6 +55,7 @@ func (f *Fleet) Dispatch(ctx context.Context, requests iter.Seq[Request], opt Op
 // feed is the Source over an iterator.
 type feed struct {
 	fleet   *Fleet
+	capped  bool // money is: what has no worst case is not sent
 	cancel  func()
 	results chan Result
 	gone    chan struct{} // closed when nobody reads results any more
@@ -72,11 +80,16 @@ func newFeed(f *Fleet, cancel func()) *feed {
 
 // pull runs the caller's iterator, in a goroutine of its own since it may block.
 func (s *feed) pull(ctx context.Context, requests iter.Seq[Request]) {
+	defer s.end()
 	for req := range requests {
 		if ctx.Err() != nil || !s.take(req) {
-			break
+			return
 		}
 	}
+}
+
+// end says that no more requests come.
+func (s *feed) end() {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
@@ -86,6 +99,9 @@ func (s *feed) pull(ctx context.Context, requests iter.Seq[Request]) {
 // take queues a request and waits for room; false ends the pulling.
 func (s *feed) take(req Request) bool {
 	facts, err := s.fleet.Weigh(req.Body)
+	if err == nil && s.capped && facts.Metered != "" {
+		err = fmt.Errorf("%s is billed per use, so a cap cannot be kept", facts.Metered)
+	}
 	s.mu.Lock()
 	row := s.next
 	s.next++
@@ -98,8 +114,11 @@ func (s *feed) take(req Request) bool {
 	s.held[row] = req
 	s.rows = append(s.rows, Row{Index: row, Facts: facts, Nth: nth})
 	s.bytes += len(req.Body)
+	first := len(s.rows) == 1
 	s.mu.Unlock()
-	s.kick()
+	if first { // else the loop has not taken all it could
+		s.kick()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.bytes > feedBytes || len(s.rows) > lookAhead {

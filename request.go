@@ -17,9 +17,9 @@ type Request struct {
 // so, never a Go error of the iteration.
 type Result struct {
 	ID      string
-	Row     int             // the request's position in its source, from 0
+	Row     int             // the request's position in its source, from 0; -1: of none, Err says why the run ended
 	Message json.RawMessage // the Message as the API sent it, on one line; nil when Err is set
-	Err     error           // *APIError, *TransportError, *CanceledError or *BudgetExceededError
+	Err     error           // *APIError, *TransportError, *RequestError, *CanceledError or *BudgetExceededError
 
 	Org, Tier, Model string
 	Attempts         int

@@ -22,7 +22,9 @@ func (f *Fleet) facts(w *wire.Facts, m price.Model, body []byte) Facts {
 	out := Facts{
 		Model: w.Model, Pool: m.Pool, Family: m.Family(), MaxTokens: int(w.MaxTokens),
 		In: int(w.In(m.TokenFactor())), Stream: w.Stream, Metered: w.Metered, Shape: w.Shape,
-		Worst: m.Worst(w.InUpper(), w.MaxTokens, w.Cache5m, w.Cache1h, w.Geo == "us", w.Speed == "fast", false),
+		// A workspace may have "us" as its default: only a body that says "global"
+		// is certain not to pay for it.
+		Worst: m.Worst(w.InUpper(), w.MaxTokens, w.Cache5m, w.Cache1h, w.Geo != "global", w.Speed == "fast", false),
 		Hash:  f.keyer.Key(canonical), Body: wire.BodyHash(canonical),
 	}
 	*scratch = canonical
