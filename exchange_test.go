@@ -2,9 +2,11 @@ package flotilla_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -204,4 +206,33 @@ func TestAPoolThatOpensLate(t *testing.T) {
 	if err := fleet.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// A server, or something in front of it, that repeats a key anywhere in an
+// error has it taken out, whole.
+func TestNoErrorRepeatsAKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const long = "sk-ant-emulated-high-2"
+		cfg := scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			resp, err := after(time.Second, req, http.StatusBadRequest, `{"type":"error","error":{"type":"invalid_request_error","message":"key `+long+`","details":{"error_code":"`+long+`"}}}`)
+			resp.Header.Set("request-id", long)
+			return resp, err
+		})
+		cfg.Orgs = orgs("high", "high-2")
+		fleet := open(t, cfg)
+		for res := range fleet.Dispatch(t.Context(), slices.Values(requests(1)), flotilla.Options{}) {
+			said := fmt.Sprintf("%+v %s", res.Err, flotilla.Envelope(res.Err))
+			var api *flotilla.APIError
+			if !errors.As(res.Err, &api) {
+				t.Fatal(res.Err)
+			}
+			said += fmt.Sprintf("%+v", *api)
+			if strings.Contains(said, "sk-ant") || strings.Contains(said, "-2") || !strings.Contains(said, "[key]") {
+				t.Error(said)
+			}
+		}
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

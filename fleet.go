@@ -25,6 +25,7 @@ type Fleet struct {
 	cfg    Config
 	prices *price.Table
 	keyer  *wire.Keyer
+	keys   *strings.Replacer
 	clock  *clock
 
 	connecting chan struct{}   // holds a token while somebody connects
@@ -109,6 +110,7 @@ func New(cfg Config) (*Fleet, error) {
 			return nil, fmt.Errorf("two orgs are named %s", o.Name)
 		}
 	}
+	f.keys = hideKeys(cfg.Orgs)
 	return f, nil
 }
 
@@ -188,11 +190,17 @@ type orgState struct {
 
 // redact takes an org's key out of a text that came from elsewhere, so that no
 // error, log or trace can carry it.
-func (f *Fleet) redact(s string) string {
-	for _, o := range f.cfg.Orgs {
-		s = strings.ReplaceAll(s, string(o.Key), "[key]")
+func (f *Fleet) redact(s string) string { return f.keys.Replace(s) }
+
+// hideKeys makes what redact does. A key may begin with another one.
+func hideKeys(orgs []Org) *strings.Replacer {
+	orgs = slices.Clone(orgs)
+	slices.SortFunc(orgs, func(a, b Org) int { return len(b.Key) - len(a.Key) })
+	var pairs []string
+	for _, o := range orgs {
+		pairs = append(pairs, string(o.Key), "[key]")
 	}
-	return s
+	return strings.NewReplacer(pairs...)
 }
 
 // connectTimeout bounds the free read that opens an org.

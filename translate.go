@@ -91,7 +91,7 @@ func (f *Fleet) refusalOf(r *wire.Refusal) sched.Refusal {
 // apiError is a refusal for the caller's eyes. The texts are the provider's;
 // a key that one of them repeats is taken out.
 func (f *Fleet) apiError(r *wire.Refusal, status int, body []byte) *APIError {
-	e := &APIError{Status: status, Type: r.Type, Code: r.Code, Message: f.redact(r.Message), RequestID: r.RequestID}
+	e := &APIError{Status: status, Type: f.redact(r.Type), Code: f.redact(r.Code), Message: f.redact(r.Message), RequestID: f.redact(r.RequestID)}
 	if r.Envelope {
 		e.Envelope = json.RawMessage(f.redact(string(wire.OneLine(nil, body))))
 	}
