@@ -16,7 +16,7 @@ const sleepGap = 10 * time.Second
 type clock struct {
 	read  readClock
 	speed float64
-	start time.Time     // wall reading at duration 0
+	start time.Time     // wall reading at duration 0, as the wall clock is set now; the loop's
 	from  time.Duration // monotonic reading at duration 0
 	epoch time.Time     // scaled wall-clock time at duration 0
 	slept atomic.Int64  // real nanoseconds the machine slept since start
@@ -86,6 +86,10 @@ func (c *clock) real(d time.Duration) time.Duration {
 func (c *clock) woke() bool {
 	wall, mono := c.read()
 	gap := wall.Sub(c.start) - (mono - c.from) - time.Duration(c.slept.Load())
+	if gap < -sleepGap { // set back: what it runs ahead counts from there
+		c.start = c.start.Add(gap)
+		return false
+	}
 	if gap < sleepGap {
 		return false
 	}

@@ -52,6 +52,42 @@ func TestMachineSleepsForAnHour(t *testing.T) {
 	})
 }
 
+// A sleep is noticed although the wall clock was set back before it.
+func TestMachineSleepsAfterItsClockWasSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, emulator.Options{Scenario: scenario(t, "steady"), Seed: 1})
+		var moved atomic.Int64
+		begin := time.Now()
+		cfg := flotilla.WithClock(w.config(), func() (time.Time, time.Duration) {
+			return time.Now().Add(time.Duration(moved.Load())), time.Since(begin)
+		})
+		var woken atomic.Int64
+		cfg.Notify = func(n flotilla.Notice) {
+			if n.Kind == flotilla.MachineSlept {
+				woken.Add(1)
+			}
+		}
+		fleet := newFleet(t, cfg)
+		go func() {
+			time.Sleep(5 * time.Second)
+			moved.Store(int64(-time.Hour))
+			time.Sleep(5 * time.Second)
+			moved.Store(int64(-time.Hour + 20*time.Minute))
+		}()
+		for res := range fleet.Dispatch(t.Context(), slices.Values(requests(3000)), flotilla.Options{N: 3000}) {
+			if res.Err != nil {
+				t.Fatalf("%s: %v", res.ID, res.Err)
+			}
+		}
+		if woken.Load() != 1 {
+			t.Errorf("woken %d times", woken.Load())
+		}
+		if now, least := fleet.Now(), begin.Add(20*time.Minute); now.Before(least) || now.After(least.Add(10*time.Minute)) {
+			t.Errorf("the time line stands at %v, %v after the start", now, now.Sub(begin))
+		}
+	})
+}
+
 // A deadline that passes while the machine sleeps is passed when it wakes.
 func TestDeadlinePassesInASleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
