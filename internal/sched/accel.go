@@ -34,6 +34,7 @@ func (c *Core) tellAccel(l *lane, rf *Refusal) {
 	if rf.Named && rf.Dim == Requests {
 		d = Requests
 	}
+	l.b[a.dim].top = 0
 	a.dim, a.rate = d, rf.CeilingNow
 	a.inc = max(0, rf.CeilingNext-rf.CeilingNow)
 	if a.floor == 0 {
@@ -47,6 +48,9 @@ func (c *Core) tellAccel(l *lane, rf *Refusal) {
 // roll brings the ceiling to the running minute.
 func (c *Core) rollAccel(l *lane) {
 	a := &l.accel
+	if a.rate == 0 {
+		return
+	}
 	m := c.wallMinute(c.now)
 	for ; a.minute < m && a.rate > 0; a.minute++ {
 		if a.used >= accelKeep*a.rate {
@@ -68,10 +72,6 @@ func (c *Core) rollAccel(l *lane) {
 
 // accelGate says whether the minute's budget is used up, and until when.
 func (c *Core) accelGate(l *lane, w *weight) (bool, time.Duration) {
-	if l.accel.rate == 0 {
-		return false, 0
-	}
-	c.rollAccel(l)
 	a := &l.accel
 	if a.rate == 0 {
 		return false, 0

@@ -35,12 +35,13 @@ func (c *Core) serve(p *pool) bool {
 		c.rest(p)
 		return false
 	}
+	end := c.setEndgame(p)
 	if !p.anyOpen() {
 		c.closeBooks(p)
 		c.holdQueues(p)
+		p.wake = min(p.wake, end)
 		return false
 	}
-	c.setEndgame(p)
 	c.pass++
 	for _, q := range c.order(p) {
 		if sent := c.serveQueue(p, q); sent != nil {
@@ -49,6 +50,7 @@ func (c *Core) serve(p *pool) bool {
 		}
 	}
 	c.closeBooks(p)
+	p.wake = min(p.wake, end)
 	return false
 }
 
@@ -56,6 +58,8 @@ func (c *Core) serve(p *pool) bool {
 func (c *Core) openLanes(p *pool) {
 	for _, l := range p.lanes {
 		l.advance(c.now)
+	}
+	for _, l := range p.lanes {
 		c.openLane(l)
 	}
 }
@@ -145,34 +149,50 @@ const (
 
 // serveQueue sends one call of the queue, if one may go, and says on which lane.
 func (c *Core) serveQueue(p *pool, q *queue) *lane {
-	least := [2]float64{math.Inf(1), math.Inf(1)} // input and worst case of what was blocked
-	for i := 0; i <= c.cfg.LookAhead; i++ {
-		slot := c.at(q, i)
-		if slot < 0 {
-			return nil
-		}
+	no := blocked{in: math.MaxInt32, out: math.MaxInt32, worst: math.MaxInt64}
+	c.fill(q, c.cfg.LookAhead)
+	for i := 0; i <= c.cfg.LookAhead && i < len(q.front); i++ {
+		slot := q.front[i]
 		if i == 0 {
 			c.noteHead(q, slot)
 		}
-		k := &c.calls[slot]
 		if c.impossible(p, q, i, slot) {
 			i--
+			c.fill(q, c.cfg.LookAhead)
 			continue
 		}
-		if i > 0 && float64(k.in) >= least[0] && float64(k.worst) >= least[1] && !p.denials {
+		if i > 0 && !p.denials && no.covers(&c.calls[slot].item) {
 			continue
 		}
-		if l := c.serveCall(p, q, i, slot); l != nil {
+		if l := c.serveCall(p, q, i, slot, &no); l != nil {
 			return l
 		}
-		least[0], least[1] = min(least[0], float64(k.in)), min(least[1], float64(k.worst))
 		if i == 0 && c.now-q.headSince >= c.cfg.HeadPatience {
 			c.holdFor(p, q, 1)
 			return nil
 		}
 	}
-	c.holdFor(p, q, 0)
+	if len(q.front) > 0 {
+		c.holdFor(p, q, 0)
+	}
 	return nil
+}
+
+// blocked is the least that did not pass in one look along a queue: calls that
+// weigh as much need not be asked about.
+type blocked struct {
+	in, out int32 // of a call that no lane took
+	worst   int64 // of a call that a ledger held
+}
+
+func (b *blocked) covers(it *item) bool {
+	return it.worst >= b.worst || it.in >= b.in && max(it.out, it.maxOut) >= b.out
+}
+
+func (b *blocked) byLanes(it *item) {
+	if it.in <= b.in {
+		b.in, b.out = it.in, max(it.out, it.maxOut)
+	}
 }
 
 func (c *Core) noteHead(q *queue, slot int32) {
@@ -214,19 +234,24 @@ func (c *Core) impossible(p *pool, q *queue, i int, slot int32) bool {
 }
 
 // serveCall sends the i-th call of a queue on the best lane that takes it.
-func (c *Core) serveCall(p *pool, q *queue, i int, slot int32) *lane {
+func (c *Core) serveCall(p *pool, q *queue, i int, slot int32, no *blocked) *lane {
 	k := &c.calls[slot]
 	if id, lack := c.short(k.stream, k.worst); lack > 0 {
-		c.want(id, lack)
+		no.worst = min(no.worst, k.worst)
 		if i == 0 {
+			c.want(q, id, lack)
 			q.wait, q.ledger, q.needs = LimitBudget, id, k.worst
 			p.blame(LimitBudget)
 		}
 		return nil
 	}
+	if i == 0 {
+		q.wanting = false
+	}
 	w := k.stream.weigh(&k.item)
 	best, why, first := c.choose(p, q, &w)
 	if best == nil {
+		no.byLanes(&k.item)
 		if i == 0 {
 			q.wait = why
 		}
@@ -306,7 +331,7 @@ func (c *Core) debit(l *lane, a *attempt) {
 	l.n++
 	l.group.n++
 	l.sent++
-	l.young++
+	l.brake.sent()
 	l.peak = max(l.peak, l.n)
 	l.ramp.peak, l.aimd.peak = max(l.ramp.peak, l.n), max(l.aimd.peak, l.n)
 	l.maxOuts += a.w.maxOut
@@ -357,52 +382,4 @@ func (c *Core) share(p *pool, k *call, w *weight) {
 	for low := range pr {
 		p.owed[low] = min(p.owed[low]+owedShare*n, 2*owedTurn)
 	}
-}
-
-// setEndgame lets lanes spend what is stored once the rest of the work fits
-// into it (B.4): do not leave seconds of tokens behind.
-func (c *Core) setEndgame(p *pool) {
-	in, out, known := c.remaining(p)
-	for _, l := range p.lanes {
-		l.endgame = known && l.open && l.fits(float64(p.backlog), in, out, len(p.lanes))
-	}
-}
-
-// remaining is the work left in the pool, and whether all of it is known.
-func (c *Core) remaining(p *pool) (in, out float64, known bool) {
-	for _, q := range p.queues {
-		if q.n == 0 {
-			continue
-		}
-		s := q.stream
-		if !s.exhausted && (s.N == 0 || s.offered < s.N) {
-			return 0, 0, false
-		}
-		if len(q.front) == 0 && c.at(q, 0) < 0 {
-			continue
-		}
-		k := &c.calls[q.front[0]]
-		in += float64(q.n) * float64(k.in)
-		out += float64(q.n) * s.expectOut(&k.item)
-	}
-	return in, out, true
-}
-
-// fits says whether the lane's stored tokens above the soft floor carry its
-// part of the work left.
-func (l *lane) fits(n, in, out float64, lanes int) bool {
-	k := float64(lanes)
-	if m := l.meanIn; m.n > 0 {
-		in = max(in, n*m.v)
-	}
-	for d, need := range [NumDims]float64{n / k, in / k, out/k + float64(l.n)*l.lat.out.v/2, (in + out) / k} {
-		b := &l.b[d]
-		if b.r == 0 || math.IsInf(b.cap, 1) || Dim(d) == Tokens && !b.binds {
-			continue
-		}
-		if need > b.lvl-b.soft*b.cap {
-			return false
-		}
-	}
-	return true
 }

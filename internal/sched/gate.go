@@ -63,7 +63,7 @@ func (c *Core) laneGate(l *lane) (Limit, time.Duration) {
 	if l.brake.recover(c.now, &l.lat) {
 		c.say(NoteBrake, l, Overloaded, 0, l.brake.m)
 	}
-	if l.aimd.grow(c.now, l.lat.round(), float64(l.group.cap)) {
+	if l.aimd.grow(c.now, l.lat.round(), float64(l.group.cap), l.n) {
 		c.say(NoteWindow, l, l.aimd.why, 0, min(l.aimd.w, float64(l.group.cap)))
 	}
 	c.stepRamp(l)
@@ -72,18 +72,25 @@ func (c *Core) laneGate(l *lane) (Limit, time.Duration) {
 	if float64(l.n+1) > n {
 		return why, at
 	}
-	return c.brakeGate(l, n)
+	return c.brakeGate(l, n, at)
 }
 
 // brakeGate scales the window down in an overload. Where attempts from before
 // it still fill that, one more may go as long as nothing sent since the brake
 // last went down is in flight: the old ones are no evidence, and must not keep
 // the one from going that would be.
-func (c *Core) brakeGate(l *lane, n float64) (Limit, time.Duration) {
-	if l.brake.m >= 1 || l.young == 0 || float64(l.n+1) <= n*l.brake.m {
+func (c *Core) brakeGate(l *lane, n float64, wider time.Duration) (Limit, time.Duration) {
+	if wider <= c.now {
+		wider = Never // due, but not wanted: an unused ramp does not step
+	}
+	b := &l.brake
+	if b.waits() && c.now < l.lastSend+proofFor {
+		return LimitOverload, min(l.lastSend+proofFor, b.opens(&l.lat))
+	}
+	if b.m >= 1 || b.young == 0 || float64(l.n+1) <= n*b.m {
 		return LimitNone, 0
 	}
-	return LimitOverload, l.brake.opens(&l.lat)
+	return LimitOverload, min(wider, l.brake.opens(&l.lat))
 }
 
 // thinGate holds a lane whose retry budget is used up to single probes.
@@ -105,6 +112,7 @@ func (c *Core) thinGate(l *lane) (Limit, time.Duration) {
 // itemGate asks whether a lane that is open takes this call now. It answers
 // with the limit that will open last.
 func (c *Core) itemGate(l *lane, w *weight) (Limit, time.Duration) {
+	c.rollAccel(l)
 	why, at := c.mirrorGate(l, w)
 	if why != LimitNone {
 		if live := c.liveness(l, w); live <= c.now {
@@ -138,7 +146,7 @@ func (c *Core) mirrorGate(l *lane, w *weight) (why Limit, at time.Duration) {
 		}
 		if !l.paced(Dim(d)) {
 			if Dim(d) == Output && b.under(b.hard) {
-				block(LimitHardFloor, b.riseIn(b.hard*b.cap-b.lvl+1, float64(l.n)*l.rho()))
+				block(LimitHardFloor, b.riseIn(b.hard*b.cap-b.lvl, float64(l.n)*l.rho()))
 			}
 			continue
 		}
@@ -147,6 +155,9 @@ func (c *Core) mirrorGate(l *lane, w *weight) (why Limit, at time.Duration) {
 			block(b.floorName(Dim(d)), s)
 		}
 		if ok, s := b.creditFor(need, l.endgame); !ok {
+			if b.top > 0 { // the ceiling may rise with the minute
+				s = min(s, secs(c.minuteEnd(l.accel.minute)-c.now))
+			}
 			block(b.paceName(Dim(d)), s)
 		}
 	}

@@ -27,6 +27,10 @@ func (c *Core) hedge() {
 	}
 	for _, s := range c.streams {
 		if s.exhausted && s.queued == 0 && s.flying > 0 && s.sendable(c.now) {
+			if c.now < s.lookAt {
+				c.wake = min(c.wake, s.lookAt)
+				continue
+			}
 			for c.hedgeOne(s) {
 			}
 		}
@@ -51,7 +55,15 @@ func (c *Core) hedgeOne(s *stream) bool {
 			late, over = int32(i), x
 		}
 	}
-	return late >= 0 && c.hedgeAttempt(s, late)
+	if late < 0 {
+		return false
+	}
+	if !c.hedgeAttempt(s, late) {
+		s.lookAt = c.now + hedgeLook
+		c.wake = min(c.wake, s.lookAt)
+		return false
+	}
+	return true
 }
 
 // mayHedge is the share of calls and of dollars.
@@ -83,7 +95,6 @@ func (c *Core) overdue(a *attempt) float64 {
 func (c *Core) hedgeAttempt(s *stream, i int32) bool {
 	a := &c.attempts[i]
 	k := &c.calls[a.call]
-	c.wake = min(c.wake, c.now+hedgeLook)
 	if _, lack := c.short(s, k.worst); lack > 0 {
 		return false
 	}

@@ -48,7 +48,6 @@ type lane struct {
 	col   bool    // some bucket has a colleague estimate
 
 	n, peak int
-	young   int // of them sent since the brake last went down
 	paused  bool
 	denied  []uint16
 	epoch   uint32 // raised by Woke

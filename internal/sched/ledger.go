@@ -7,7 +7,6 @@ type ledger struct {
 	spent    int64 // known spent, and worst cases in doubt
 	reserved int64 // worst cases in flight
 	final    bool
-	wanting  bool // Want was sent and nothing has changed since
 }
 
 func newLedger(l Ledger) ledger {
@@ -61,7 +60,6 @@ func (c *Core) reserve(s *stream, worst int64) {
 	for _, id := range s.Ledgers {
 		if int(id) < len(c.ledgers) {
 			c.ledgers[id].reserved += worst
-			c.ledgers[id].wanting = false
 		}
 	}
 }
@@ -81,13 +79,18 @@ func (c *Core) setLedger(id LedgerID, limit int64) {
 		return
 	}
 	c.ledgers[id].limit = limit
-	c.ledgers[id].wanting = false
+	for _, s := range c.streams {
+		for _, q := range s.queues {
+			q.wanting = q.wanting && q.ledger != id
+		}
+	}
 }
 
-// want tells the driver once that a ledger holds calls back.
-func (c *Core) want(id LedgerID, nanos int64) {
-	if l := &c.ledgers[id]; !l.wanting {
-		l.wanting = true
+// want tells the driver that a ledger holds a queue's head, once until that
+// passes or the limit moves.
+func (c *Core) want(q *queue, id LedgerID, nanos int64) {
+	if !q.wanting || q.ledger != id {
+		q.wanting = true
 		c.out.want(Want{Ledger: id, Nanos: nanos})
 	}
 }

@@ -87,10 +87,7 @@ func (b *bucket) learn(perMinute float64, told bool) {
 // is left after them (an old estimate must fade, else a level that never rises
 // lets nothing through and nothing is learned).
 func (b *bucket) advance(dt, fade, drain float64, paced, endgame bool) {
-	u0 := 0.0
-	if paced {
-		u0 = b.pace(endgame)
-	}
+	from := b.lvl
 	lvl := b.lvl + (b.r-drain)*dt
 	if b.colNow > 0 {
 		lvl = others(lvl, b.colNow*colFade*(1-fade))
@@ -99,9 +96,13 @@ func (b *bucket) advance(dt, fade, drain float64, paced, endgame bool) {
 	b.lvl = min(b.cap, lvl)
 	b.cum += drain * dt
 	if paced {
-		u1 := b.pace(endgame)
-		b.credit += (u0 + u1) / 2 * dt
-		b.credit = min(b.credit, b.creditCap(u1))
+		u := b.pace(endgame)
+		if endgame || math.IsInf(b.cap, 1) {
+			b.credit += u * dt
+		} else {
+			b.credit += b.flow(from, b.lvl, dt)
+		}
+		b.credit = min(b.credit, b.creditCap(u))
 	}
 }
 

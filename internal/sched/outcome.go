@@ -22,7 +22,9 @@ func (c *Core) onDone(e *Done) {
 	l.lastOK = c.now
 	l.streak = streak{}
 	l.thin.success(c, l, a.kind == thinProbe)
-	l.brake.success(a.id)
+	if !a.headed {
+		l.brake.taken(a.id)
+	}
 	l.lat.add(c.now, secs(c.now-a.sent), float64(e.Usage.Output))
 	k := &c.calls[a.call]
 	if !k.ended {
@@ -85,6 +87,7 @@ func (c *Core) onHeaders(e *Headers) {
 	a.lane.advance(c.now)
 	c.read(a.lane, a, &e.Reading, false)
 	a.lane.alone.heard(a.id)
+	a.lane.brake.taken(a.id)
 }
 
 // read feeds a reading to the mirror. That of a refusal shows the buckets
@@ -241,9 +244,7 @@ func (t *thinning) success(c *Core, l *lane, probe bool) {
 func (c *Core) land(l *lane, a *attempt) {
 	l.n--
 	l.group.n--
-	if a.id > l.brake.cutID {
-		l.young--
-	}
+	l.brake.landed(a.id)
 	l.maxOuts -= a.w.maxOut
 	l.day.flying -= a.tok
 	if a.kind == thinProbe {

@@ -8,21 +8,47 @@ import (
 // pace is the rate at which to send, in units per second: proportional to the
 // mirrored level above the soft floor, so that n processes on one bucket each
 // get the same share of it without a message between them (facts/control.md
-// B.4).
+// B.4). Below the hard floor nothing flows.
 func (b *bucket) pace(endgame bool) float64 {
 	top := b.ceiling()
-	if endgame {
+	if endgame || math.IsInf(b.cap, 1) {
 		return top
 	}
-	h := b.above()
-	if math.IsInf(h, 1) {
-		return top
+	if b.lvl <= b.hard*b.cap {
+		return 0
 	}
-	u := h / b.tau()
-	if b.lvl > b.hard*b.cap {
-		u = max(u, b.sigma*b.r)
+	return max(0, min(max(b.above()/b.tau(), b.sigma*b.r), top))
+}
+
+// flow is what pace lets through while the level goes evenly from one value to
+// another within dt seconds. It is exact, so that it does not matter how often
+// anyone looks.
+func (b *bucket) flow(from, to, dt float64) float64 {
+	if rise := to - from; math.Abs(rise) > 1e-9*b.cap {
+		return (b.flowBelow(to) - b.flowBelow(from)) / rise * dt
 	}
-	return max(0, min(u, top))
+	return b.pace(false) * dt
+}
+
+// flowBelow is the integral of pace over the level, up to a level.
+func (b *bucket) flowBelow(lvl float64) float64 {
+	top, tau := b.ceiling(), b.tau()
+	least := min(b.sigma*b.r, top)
+	hard, soft := b.hard*b.cap, b.soft*b.cap
+	if lvl <= hard {
+		return 0
+	}
+	bend := max(hard, soft+least*tau) // from here on the level is what counts
+	full := max(bend, soft+top*tau)   // and from here on the ceiling
+	area := least * (min(lvl, bend) - hard)
+	if lvl > bend {
+		x := min(lvl, full)
+		area += ((x+bend)/2 - soft) / tau * (x - bend)
+	}
+	if lvl > full {
+		area += top * (lvl - full)
+	}
+	return area
 }
 
 // above is the level over the soft floor; +Inf for a bucket whose capacity is
@@ -123,7 +149,7 @@ func (b *bucket) levelFor(w, margin float64) (bool, float64) {
 // while drain tokens a second flow out.
 func (b *bucket) riseIn(up, drain float64) float64 {
 	net := b.r - drain
-	if b.colNow > 0 {
+	if b.colNow > 0 && b.lvl >= 0 { // below zero none of them gets through
 		net -= 0.9 * b.colNow // it fades by a tenth within the second
 		if net <= 0 || up/net > 1 {
 			return 1

@@ -22,9 +22,10 @@ type queue struct {
 	headID    CallID
 	headSince time.Duration
 
-	wait   Limit // what held its head last
-	ledger LedgerID
-	needs  int64
+	wait    Limit // what held its head last
+	ledger  LedgerID
+	needs   int64
+	wanting bool // Want was sent for its head
 }
 
 // doubtSeq is where calls in doubt begin in a queue's order.
@@ -79,34 +80,23 @@ func (q *queue) add(n int) {
 	q.stream.queued += n
 }
 
-// at gives the slot of the i-th call of the queue, or -1. Few calls are ever
-// looked at, so few need a slot.
-func (c *Core) at(q *queue, i int) int32 {
-	for len(q.front) <= i {
-		if !c.pull(q) {
-			return -1
-		}
+// fill sees to it that the front holds the next calls to be sent, one more than
+// look if there are so many. Few calls are ever looked at, so few need a slot.
+func (c *Core) fill(q *queue, look int) {
+	for q.fresh.n > 0 && (len(q.front) <= look || c.calls[q.front[look]].seq >= doubtSeq) {
+		c.pull(q, &q.fresh, 0)
 	}
-	return q.front[i]
+	for q.doubt.n > 0 && len(q.front) <= look {
+		c.pull(q, &q.doubt, doubtSeq)
+	}
 }
 
 // pull moves a call that was never sent to the front part.
-func (c *Core) pull(q *queue) bool {
-	for q.fresh.n > 0 {
-		q.seq++
-		if it := q.fresh.pop(&c.chunks); it.flags&itemDead == 0 {
-			c.putBack(q, c.newCall(q, it, q.seq))
-			return true
-		}
+func (c *Core) pull(q *queue, from *fifo, base uint64) {
+	q.seq++
+	if it := from.pop(&c.chunks); it.flags&itemDead == 0 {
+		c.putBack(q, c.newCall(q, it, base+q.seq))
 	}
-	for q.doubt.n > 0 {
-		q.seq++
-		if it := q.doubt.pop(&c.chunks); it.flags&itemDead == 0 {
-			c.putBack(q, c.newCall(q, it, doubtSeq+q.seq))
-			return true
-		}
-	}
-	return false
 }
 
 // putBack inserts a slot by its place in the order of offering: what came back

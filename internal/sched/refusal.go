@@ -305,9 +305,8 @@ func (c *Core) overloaded(l *lane, a *attempt, class Class, above float64) {
 	if a.epoch != l.epoch {
 		return // it was under way when the machine slept
 	}
-	l.ramp.spoil()
 	if l.brake.fail(c.now, c.lastAtt, above) {
-		l.young = 0
+		l.ramp.spoil() // a rare failure among many answers does not
 		c.say(NoteBrake, l, class, 0, l.brake.m)
 	}
 }

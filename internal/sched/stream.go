@@ -21,6 +21,7 @@ type stream struct {
 	spent int64
 
 	hedges int64
+	lookAt time.Duration // not before, for one to hedge
 }
 
 func (c *Core) addStream(cfg StreamConfig) {

@@ -32,12 +32,12 @@ func (a *aimd) cut(n int, capacity float64) {
 // grow opens the window after a clean round that used it (B.6), by a twentieth
 // of the cap, but not faster than by a quarter of itself: under a server's cap
 // of five, a twentieth of a hundred is a doubling.
-func (a *aimd) grow(now, round time.Duration, capacity float64) bool {
+func (a *aimd) grow(now, round time.Duration, capacity float64, n int) bool {
 	if math.IsInf(a.w, 1) || now-a.round < round {
 		return false
 	}
 	clean := !a.bad && float64(a.peak) >= math.Floor(0.8*min(a.w, capacity))
-	a.round, a.bad, a.peak = now, false, 0
+	a.round, a.bad, a.peak = now, false, n
 	if !clean {
 		return false
 	}

@@ -34,6 +34,8 @@ type world struct {
 	steps    int
 	end      time.Duration // of the last settle
 	check    func()
+	until    time.Duration // end of the running run
+	record   func(Event, []Action)
 }
 
 type serverLane struct {
@@ -87,7 +89,11 @@ func (w *world) lane(cfg LaneConfig, rpm, itpm, otpm float64) {
 
 func (w *world) step(ev Event) {
 	w.steps++
-	for _, a := range w.c.Step(w.now, ev) {
+	acts := w.c.Step(w.now, ev)
+	if w.record != nil {
+		w.record(ev, acts)
+	}
+	for _, a := range acts {
 		w.do(a)
 	}
 	if w.check != nil {
@@ -200,7 +206,11 @@ func (w *world) offer(n int, k Call) {
 
 // run lets events and ticks happen until the end of them, or until.
 func (w *world) run(until time.Duration) {
-	for {
+	w.until = until
+	for ticks := 0; ; ticks++ {
+		if ticks > 200_000 {
+			w.t.Fatalf("at %v still ticking, for %v next: %+v", w.now, w.c.Next(), w.c.Lanes())
+		}
 		next := w.c.Next()
 		if next <= w.now {
 			w.t.Fatalf("Next %v is not after %v", next, w.now)
