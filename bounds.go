@@ -12,12 +12,14 @@ import (
 // been done, pool by pool: pools share no limit, so the longest stands.
 func (f *Fleet) bounds(t *tally, views []sched.LaneView) {
 	for _, p := range f.pools {
+		var orgs []string
 		problem := route.Problem{Soft: f.cfg.SoftFloor, Ramp: route.Ramp(f.cfg.Ramp)}
 		for _, id := range p.lanes {
 			v := &views[id]
 			if v.Closed && v.Succeeded == 0 {
 				continue // it never served anybody
 			}
+			orgs = append(orgs, v.Org)
 			problem.Lanes = append(problem.Lanes, boundLane(v, f.lanes[id].group.limit))
 			if l := t.lanes[id]; l != nil {
 				l.work.addTo(&problem.Work)
@@ -29,6 +31,11 @@ func (f *Fleet) bounds(t *tally, views []sched.LaneView) {
 		physical, polite := route.SyncBound(problem)
 		t.report.Bound = max(t.report.Bound, physical.Time)
 		t.report.PoliteBound = max(t.report.PoliteBound, polite.Time)
+		for i := range t.report.Binding {
+			if b := &t.report.Binding[i]; b.Pool == p.name {
+				b.raise(problem, orgs, f.lanes[p.lanes[0]].group.limit)
+			}
+		}
 	}
 }
 

@@ -66,6 +66,7 @@ type Binding struct {
 	Limit           string // the names of interface.md, "--summary"
 	Org, Pool, Tier string
 	Share           float64
+	OneStep         *OneStep // nil: nobody can raise it
 }
 
 // laneTally counts what one stream did on one lane.

@@ -1,0 +1,67 @@
+package flotilla_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/emulator"
+)
+
+// bindingOf finds what a report says of a limit.
+func bindingOf(t *testing.T, r flotilla.Report, limit string) flotilla.Binding {
+	t.Helper()
+	for _, b := range r.Binding {
+		if b.Limit == limit {
+			return b
+		}
+	}
+	t.Fatalf("nothing bound by %s: %+v", limit, r.Binding)
+	return flotilla.Binding{}
+}
+
+// What one more step would save is what a run with that step takes less.
+func TestOneStepSavesWhatItSays(t *testing.T) {
+	run := func(conc int, requestsPerMin int64) (report flotilla.Report) {
+		synctest.Test(t, func(t *testing.T) {
+			sc := emulator.Scenario{
+				Name: "one", Latency: emulator.Latency{TTFT: time.Second, PerSecond: 100},
+				Orgs: emulator.Uniform(1, emulator.Limits{Requests: requestsPerMin, Input: 10_000_000, Output: 10_000_000}),
+			}
+			w := newWorld(t, emulator.Options{Scenario: sc, Seed: 1})
+			cfg := w.config()
+			cfg.Orgs = orgs(sc.Orgs[0].Name)
+			cfg.Conc = map[string]int{"haiku": conc}
+			fleet := newFleet(t, cfg)
+			r, err := fleet.Carry(t.Context(), &rows{fleet: fleet, bodies: bodies(6000)}, flotilla.Options{N: 6000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			report = r
+		})
+		return report
+	}
+	for _, c := range []struct {
+		limit      string
+		conc       int
+		requests   int64
+		conc2      int
+		requests2  int64
+		value      float64
+		wallToHold float64
+	}{
+		{"cap", 20, 1_000_000, 30, 1_000_000, 30, 0.05},
+		{"rpm", 200, 1_000, 200, 2_000, 2_000, 0.05},
+	} {
+		before, after := run(c.conc, c.requests), run(c.conc2, c.requests2)
+		b := bindingOf(t, before, c.limit)
+		if b.OneStep == nil || b.OneStep.Value != c.value {
+			t.Fatalf("%s: one step more is %+v, want %v", c.limit, b.OneStep, c.value)
+		}
+		saved := before.Ended.Sub(before.Started) - after.Ended.Sub(after.Started)
+		if d := (b.OneStep.Saves - saved).Seconds() / saved.Seconds(); d < -c.wallToHold || d > c.wallToHold {
+			t.Errorf("%s: says that it saves %v, and it saves %v", c.limit, b.OneStep.Saves, saved)
+		}
+	}
+}
