@@ -103,6 +103,7 @@ func (w *world) inTerminal(t *testing.T, p *pty, out *os.File, env []string, arg
 // TestLiveBlockAndCtrlC looks at a run as a person at a terminal does, types
 // Ctrl-C and goes on later.
 func TestLiveBlockAndCtrlC(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "default", 5)
 	w.demoRows(3000)
 	args := []string{
@@ -142,4 +143,33 @@ func TestLiveBlockAndCtrlC(t *testing.T) {
 // replaceOut gives the last flag, -o, another file.
 func replaceOut(args []string, path string) []string {
 	return append(args[:len(args)-1:len(args)-1], path)
+}
+
+// TestLiveBlockBesidePipedResults sees that the block is on the terminal and
+// nothing but results goes down the pipe.
+func TestLiveBlockBesidePipedResults(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "default", 20)
+	w.demoRows(400)
+	out, err := os.Create(w.path("piped.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	p := newPty(t, 80, 24)
+	cmd := w.inTerminal(t, p, out, []string{"TERM=xterm", "NO_COLOR=1"},
+		"run", "in.jsonl", "--prompt", "{{.question}}", "--model", "claude-haiku-4-5", "--max-tokens", "100", "--base-url", w.url, "--speed", "20")
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, p.text())
+	}
+	p.await(t, "calls/min")
+	p.await(t, "400 of 400 rows: 400 succeeded")
+	if lines, err := readResults(w.path("piped.jsonl")); err != nil || len(lines) != 400 {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+	for _, code := range []string{"\x1b[1m", "\x1b[2m", "\x1b[33m"} {
+		if strings.Contains(p.text(), code) {
+			t.Errorf("colour %q in spite of NO_COLOR", code)
+		}
+	}
 }

@@ -123,6 +123,7 @@ func number(t testing.TB, v any) int64 {
 
 // TestKillAtRandom kills the job ten times at random moments.
 func TestKillAtRandom(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -143,8 +144,10 @@ func TestKillAtRandom(t *testing.T) {
 // TestKillAtBoundaries kills the job at each kind of boundary, early, in the
 // middle and late.
 func TestKillAtBoundaries(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{killIntent, killSent, killAnswer, killCommit} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			random := rand.New(rand.NewPCG(seed, 0))
@@ -162,6 +165,7 @@ func TestKillAtBoundaries(t *testing.T) {
 // TestKillMidLine kills the job between the commit of a result and its line, and
 // leaves the line as a write that was cut in the middle would.
 func TestKillMidLine(t *testing.T) {
+	t.Parallel()
 	for _, tail := range []string{
 		`{`, `{"custom_id":"r/7","result":{"type":"succ`, `{"custom_id":"r/7","result":{"type":"succeeded","message":{}},"flotilla":{}}`,
 	} {

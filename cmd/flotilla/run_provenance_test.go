@@ -37,6 +37,7 @@ func unmarked(t *testing.T, target string) (at string, hide *atomic.Bool) {
 // at the same address that does not send the mark: an emulator's answer is never
 // taken for a provider's, nor the other way round.
 func TestProvenance(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "default", 1)
 	w.demoRows(30)
 	at, hide := unmarked(t, w.url)

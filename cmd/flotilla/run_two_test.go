@@ -30,6 +30,7 @@ func (w *world) job(name string, more ...string) *exec.Cmd {
 // TestTwoProcessesShareTheCap runs two jobs on one journal at a time: together
 // they stay within the cap of each key, and both end.
 func TestTwoProcessesShareTheCap(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "default", 10)
 	w.demoRows(3000)
 	const limit = 20
@@ -55,6 +56,7 @@ func TestTwoProcessesShareTheCap(t *testing.T) {
 // TestTwoProcessesShareADay runs two jobs under one cap per day: together they
 // spend no more, and both say so.
 func TestTwoProcessesShareADay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "default", 50)
 	w.demoRows(2000)
 	flags := func(tokens string) []string {
@@ -78,6 +80,7 @@ func TestTwoProcessesShareADay(t *testing.T) {
 // TestSecondSignalStopsAtOnce sees that one signal drains and a second does not
 // wait: what was in flight is in doubt, as after a crash, and the job goes on.
 func TestSecondSignalStopsAtOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "default", 1)
 	w.demoRows(500)
 	flags := []string{"--prompt", "{{.question}}", "--model", "claude-sonnet-4-6", "--max-tokens", "100"}
