@@ -163,11 +163,6 @@ func (r *Run) end(ctx context.Context) error {
 	return r.w.finish(ctx)
 }
 
-// totals is what the next run may go by.
-func (r *Run) totals(s Summary) (json.RawMessage, error) {
-	return json.Marshal(runTotals{s, r.lastAnswer(r.w.standing)})
-}
-
 // summary is how the job stands now.
 func (r *Run) summary(ctx context.Context, report *flotilla.Report) (s Summary, err error) {
 	p := &r.plan

@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -22,7 +23,8 @@ type cellKind uint8
 const (
 	cellText cellKind = 1 << iota
 	cellWhole
-	cellNumber
+	cellLong   // a whole number that a float would round
+	cellNumber // a number that a float holds as it is spelled
 	cellBool
 	cellNested
 )
@@ -80,12 +82,35 @@ func cellKindOf(v gjson.Result) cellKind {
 	case gjson.String:
 		return cellText
 	case gjson.Number:
-		if wholeNumber(v.Raw) {
-			return cellWhole
-		}
-		return cellNumber
+		return numberKind(v.Raw)
 	}
 	return cellNested
+}
+
+// maxExact is up to where every whole number is a float too.
+const maxExact = 1 << 53
+
+// numberKind sees to it that no digit of the input is lost: a number that
+// neither 64 bits nor a float hold as it is spelled is text.
+func numberKind(raw string) cellKind {
+	if wholeNumber(raw) {
+		if n, err := strconv.ParseInt(raw, 10, 64); err != nil || n > maxExact || n < -maxExact {
+			return cellWhole | cellLong
+		}
+		return cellWhole
+	}
+	if f, err := strconv.ParseFloat(raw, 64); err == nil && significant(raw) == significant(strconv.FormatFloat(f, 'g', -1, 64)) {
+		return cellNumber
+	}
+	return cellText
+}
+
+// significant are the digits of a number without zeros at either end.
+func significant(raw string) string {
+	if at := strings.IndexAny(raw, "eE"); at >= 0 {
+		raw = raw[:at]
+	}
+	return strings.Trim(strings.Replace(strings.TrimPrefix(raw, "-"), ".", "", 1), "0")
 }
 
 // wholeNumber says that a number fits 64 bits as it is spelled.

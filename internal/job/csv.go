@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -18,7 +19,8 @@ func csvToJSON(w *bufio.Writer, r io.Reader) error {
 	if head, _ := br.Peek(3); string(head) == "\ufeff" {
 		_, _ = br.Discard(3)
 	}
-	rd := csv.NewReader(br)
+	kept := &recorder{r: br}
+	rd := csv.NewReader(kept)
 	rd.ReuseRecord = true
 	header, err := rd.Read()
 	if errors.Is(err, io.EOF) {
@@ -34,6 +36,8 @@ func csvToJSON(w *bufio.Writer, r io.Reader) error {
 	}
 	var line []byte
 	for {
+		start := rd.InputOffset()
+		kept.forget(start)
 		cells, err := rd.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -43,9 +47,10 @@ func csvToJSON(w *bufio.Writer, r io.Reader) error {
 			return err
 		}
 		if parse != nil {
-			line = appendFault(line[:0], csvFault(parse, len(cells), len(header)), parse.StartLine, parse.Column)
+			fault := csvFault(parse, len(cells), len(header))
+			line = appendFault(line[:0], fault, parse.StartLine, parse.Column, kept.until(rd.InputOffset()))
 		} else {
-			line = appendCells(line[:0], rd, keys, header, cells)
+			line = appendCells(line[:0], rd, keys, header, cells, kept)
 		}
 		if _, err := w.Write(append(line, '\n')); err != nil {
 			return err
@@ -72,11 +77,11 @@ func headerKeys(header []string) ([]string, error) {
 	return keys, nil
 }
 
-func appendCells(line []byte, rd *csv.Reader, keys, header, cells []string) []byte {
+func appendCells(line []byte, rd *csv.Reader, keys, header, cells []string, kept *recorder) []byte {
 	for i, cell := range cells {
 		if !utf8.ValidString(cell) {
 			at, col := rd.FieldPos(i)
-			return appendFault(line[:0], fmt.Sprintf("column %q is not UTF-8", header[i]), at, col)
+			return appendFault(line[:0], fmt.Sprintf("column %q is not UTF-8", header[i]), at, col, kept.until(rd.InputOffset()))
 		}
 		sep := byte(',')
 		if i == 0 {
@@ -92,9 +97,38 @@ func appendCells(line []byte, rd *csv.Reader, keys, header, cells []string) []by
 func csvFault(err *csv.ParseError, cells, columns int) string {
 	switch {
 	case errors.Is(err.Err, csv.ErrFieldCount):
-		return fmt.Sprintf("%d cells under %d columns", cells, columns)
+		return fmt.Sprintf("the row has %d of %d cells", cells, columns)
 	case errors.Is(err.Err, csv.ErrQuote), errors.Is(err.Err, csv.ErrBareQuote):
 		return `a quote in a cell is written "" and the cell stands in quotes`
 	}
 	return err.Err.Error()
+}
+
+// recorder keeps what was read since the last row ended, so that a row at fault
+// can be set aside as it was written.
+type recorder struct {
+	r    io.Reader
+	kept []byte
+	off  int64 // of kept in the input
+}
+
+func (k *recorder) Read(p []byte) (int, error) {
+	n, err := k.r.Read(p)
+	k.kept = append(k.kept, p[:n]...)
+	return n, err
+}
+
+// forget lets go of what stands before an offset.
+func (k *recorder) forget(off int64) {
+	k.kept, k.off = k.kept[off-k.off:], off
+}
+
+// maxFault bounds the text of a row at fault: spelled as JSON, even of control
+// characters alone, it stays within a line.
+const maxFault = 4 << 20
+
+// until is the text from what was forgotten to an offset, without its line break.
+func (k *recorder) until(off int64) string {
+	text := k.kept[:min(off-k.off, maxFault)]
+	return strings.ToValidUTF8(strings.TrimRight(string(text), "\r\n"), "\ufffd")
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -16,7 +17,7 @@ type RowError struct {
 	Record int    // 1-based, over all inputs
 	Table  bool   // the input has rows under columns
 	Err    error
-	raw    string // the row's text, for OUT.rejected.jsonl
+	raw    string // the row's text, for OUT.rejected.jsonl; empty: not known
 }
 
 func (e *RowError) Error() string {
@@ -44,7 +45,7 @@ func (e *RowError) Unwrap() error { return e.Err }
 // into an object. No JSON value begins with its first byte.
 const faultMark = '!'
 
-func appendFault(dst []byte, fault string, line, column int) []byte {
+func appendFault(dst []byte, fault string, line, column int, text string) []byte {
 	dst = append(dst, faultMark)
 	dst = append(dst, `{"fault":`...)
 	dst = appendString(dst, fault)
@@ -52,11 +53,15 @@ func appendFault(dst []byte, fault string, line, column int) []byte {
 	dst = strconv.AppendInt(dst, int64(line), 10)
 	dst = append(dst, `,"column":`...)
 	dst = strconv.AppendInt(dst, int64(column), 10)
+	dst = append(dst, `,"text":`...)
+	dst = appendString(dst, text)
 	return append(dst, '}')
 }
 
 // readFault reads a fault line back.
-func readFault(line []byte) (fault string, at, column int) {
+func readFault(line []byte) *RowError {
 	v := gjson.ParseBytes(line[1:])
-	return v.Get("fault").Str, int(v.Get("line").Int()), int(v.Get("column").Int())
+	return &RowError{
+		Line: int(v.Get("line").Int()), Column: int(v.Get("column").Int()), Err: errors.New(v.Get("fault").Str), raw: v.Get("text").Str,
+	}
 }

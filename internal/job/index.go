@@ -220,9 +220,9 @@ func (w *worker) fault(text []byte, row, line, column int, err error) *RowError 
 
 func (w *worker) row(r *scanned, text []byte, row, line int) *RowError {
 	if text[0] == faultMark && w.in.table() {
-		fault, at, column := readFault(text)
-		e := w.fault(text, row, 0, column, errors.New(fault))
-		e.Line = at
+		f := readFault(text)
+		e := w.fault(nil, row, 0, f.Column, f.Err)
+		e.Line, e.raw = f.Line, f.raw
 		return e
 	}
 	if err := wire.Valid(text); err != nil {
@@ -232,7 +232,7 @@ func (w *worker) row(r *scanned, text []byte, row, line int) *RowError {
 		}
 		return w.fault(text, row, line, 0, err)
 	}
-	w.rec.n = w.first + row
+	w.rec.n, w.rec.sparse = w.first+row, w.in.layout == layoutParquet
 	err := w.rec.read(string(text))
 	if err == nil {
 		w.cols.see(&w.rec)
@@ -333,7 +333,7 @@ func (x *index) read(row int, r *record) error {
 		return withHint(fmt.Errorf("%s changed while the job ran (row %d)", in.name, row-x.firsts[e.input]+1),
 			"what is done is kept; the same command begins a job over the new contents")
 	}
-	r.n = row + 1
+	r.n, r.sparse = row+1, in.layout == layoutParquet
 	return r.read(string(text))
 }
 

@@ -144,7 +144,7 @@ func TestIndexFaults(t *testing.T) {
 		{"no max_tokens", "x.jsonl", `{"custom_id":"a","params":{"model":"claude-sonnet-4-6","messages":[]}}`, Shape{}, "x.jsonl line 1: max_tokens is missing", "--max-tokens fills it in"},
 		{"max_tokens above the model's", "x.jsonl", "{\"q\":\"a\"}\n", Shape{Model: "claude-haiku-4-5", MaxTokens: ptr(64001), Prompt: "{{.q}}"}, "x.jsonl line 1: max_tokens: 64001 > 64000, the most that claude-haiku-4-5 can write", ""},
 		{"a model twice", "x.jsonl", `{"custom_id":"a","params":{"model":"claude-sonnet-4-6","model":"x","max_tokens":1,"messages":[]}}`, Shape{}, "x.jsonl line 1: model: occurs twice", ""},
-		{"bad cells", "x.csv", "a,q\n1,\"x\ny\"\n1\n", haiku, "x.csv row 2 (line 4) column 1: 1 cells under 2 columns", ""},
+		{"bad cells", "x.csv", "a,q\n1,\"x\ny\"\n1\n", haiku, "x.csv row 2 (line 4) column 1: the row has 1 of 2 cells", ""},
 	} {
 		path := write(t, c.file, []byte(c.content))
 		_, err := indexOf(t, c.shape, false, path)

@@ -104,7 +104,7 @@ func (in *input) fromFile(f *os.File, size int64, name, dir string) error {
 	}
 	r, err := unpacked(bufio.NewReaderSize(f, 1<<18))
 	if err != nil {
-		return fmt.Errorf("input %s: %w", name, err)
+		return fmt.Errorf("input %s: %w", name, cutShort(err))
 	}
 	defer r.Close()
 	if in.layout == layoutCSV {

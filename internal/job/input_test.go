@@ -80,8 +80,9 @@ func TestInputForms(t *testing.T) {
 		{"csv, packed", "x.csv.gz", gzipped("id\n1\n"), "{\"id\":\"1\"}\n"},
 		{"csv without rows", "x.csv", []byte("id\n"), ""},
 		{"csv without anything", "x.csv", nil, ""},
-		{"csv with a short row", "x.csv", []byte("a,b\n1,2\n3\n"), "{\"a\":\"1\",\"b\":\"2\"}\n!{\"fault\":\"1 cells under 2 columns\",\"line\":3,\"column\":1}\n"},
-		{"csv that is not UTF-8", "x.csv", []byte("a,b\n1,\xe9\n"), "!{\"fault\":\"column \\\"b\\\" is not UTF-8\",\"line\":2,\"column\":3}\n"},
+		{"csv with a short row", "x.csv", []byte("a,b\n1,2\n3\n"), "{\"a\":\"1\",\"b\":\"2\"}\n!{\"fault\":\"the row has 1 of 2 cells\",\"line\":3,\"column\":1,\"text\":\"3\"}\n"},
+		{"csv that is not UTF-8", "x.csv", []byte("a,b\n1,\xe9\n"), "!{\"fault\":\"column \\\"b\\\" is not UTF-8\",\"line\":2,\"column\":3,\"text\":\"1,\ufffd\"}\n"},
+		{"parquet without rows", "x.parquet", parquetOf(t, []struct{ A int }{}), ""},
 	} {
 		got, err := spooled(t, write(t, c.file, c.content), nil)
 		if err != nil {
@@ -118,7 +119,7 @@ func TestInputErrors(t *testing.T) {
 		{write(t, "x.txt", []byte("{}")), "unknown kind of file", "inputs are .jsonl"},
 		{write(t, "x.json", []byte("[]")), "a .json file is not read", "one object a line"},
 		{write(t, "x.parquet", []byte("PAR1 and no more")), "no Parquet file", ""},
-		{write(t, "x.jsonl.gz", gzipped("{}\n{}")[:20]), "unexpected EOF", ""},
+		{write(t, "x.jsonl.gz", gzipped("{}\n{}")[:20]), "the packed file ends in the middle", ""},
 		{write(t, "x.csv", []byte("a,a\n1,2\n")), `two columns are named "a"`, ""},
 		{write(t, "x.csv", []byte("a,\n1,2\n")), "column 2 has no name", ""},
 	} {

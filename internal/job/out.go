@@ -101,14 +101,41 @@ func (o *Output) check(inputs []string, rows int) (outForm, error) {
 
 // notInput refuses to write over an input, under whatever name.
 func (o *Output) notInput(inputs []string) error {
-	out, err := os.Stat(o.Path)
 	for _, in := range inputs {
-		info, inErr := os.Stat(in)
-		if filepath.Clean(in) == filepath.Clean(o.Path) || err == nil && inErr == nil && os.SameFile(out, info) {
+		if sameFile(in, o.Path) {
 			return withHint(fmt.Errorf("output %s is the input %s", o.Path, in), "give -o another name")
 		}
 	}
 	return nil
+}
+
+// Apart refuses a further file that is to be written, such as that of
+// --summary, where it is an input or OUT: it would take the place of what
+// stands there. flag is for the error. A program asks before it opens the file.
+func (o *Output) Apart(inputs []string, flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	hint := "give " + flag + " another name"
+	for _, in := range inputs {
+		if sameFile(in, path) {
+			return withHint(fmt.Errorf("%s %s is the input %s", flag, path, in), hint)
+		}
+	}
+	if o.Path != "" && sameFile(o.Path, path) {
+		return withHint(fmt.Errorf("%s %s is the output", flag, path), hint)
+	}
+	return nil
+}
+
+// sameFile says that two names lead to one file; devices are not files.
+func sameFile(a, b string) bool {
+	aInfo, aErr := os.Stat(a)
+	bInfo, bErr := os.Stat(b)
+	if aErr == nil && bErr == nil {
+		return aInfo.Mode().IsRegular() && os.SameFile(aInfo, bInfo)
+	}
+	return absolute(a) == absolute(b)
 }
 
 // room tries the directory of OUT: whether it is there, and not full.

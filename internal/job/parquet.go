@@ -13,25 +13,54 @@ import (
 // included. The reader's panics on files that break the format's rules become
 // errors.
 func parquetToJSON(w *bufio.Writer, f io.ReaderAt, size int64) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the Parquet file is damaged or unusual: %v", p)
-		}
-	}()
-	file, err := parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	defer recovered(&err)
+	file, err := openParquet(f, size)
 	if err != nil {
-		return fmt.Errorf("no Parquet file: %w", err)
+		return err
+	}
+	if err := checkColumns(file.Schema().Fields()); err != nil {
+		return err
 	}
 	root, err := nestOf(file.Schema())
 	if err != nil {
 		return err
 	}
 	for _, group := range file.RowGroups() {
+		if group.NumRows() == 0 {
+			continue // the reader wants a page
+		}
 		if err := groupToJSON(w, root, group); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// openParquet reads a file's schema.
+func openParquet(f io.ReaderAt, size int64) (file *parquet.File, err error) {
+	defer recovered(&err)
+	file, err = parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("no Parquet file: %w", err)
+	}
+	return file, nil
+}
+
+// recovered makes an error of a panic of the reader.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("the Parquet file is damaged or unusual: %v", p)
+	}
+}
+
+// checkColumns refuses names by which columns could not be told apart, as for CSV.
+func checkColumns(fields []parquet.Field) error {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name()
+	}
+	_, err := headerKeys(names)
+	return err
 }
 
 func groupToJSON(w *bufio.Writer, root *nest, group parquet.RowGroup) (err error) {

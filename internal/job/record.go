@@ -18,6 +18,7 @@ type record struct {
 	n      int // 1-based number over all inputs
 	fields []field
 	twice  string // a field name that stands twice; empty: none
+	sparse bool   // of Parquet, where a field that a row lacks is null
 }
 
 type field struct {

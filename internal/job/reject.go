@@ -52,7 +52,7 @@ func (e *RowError) appendLine(dst []byte) []byte {
 		}
 	}
 	dst = appendString(append(dst, `,"error":`...), e.Err.Error())
-	if len(e.raw) > 0 && e.raw[0] != faultMark {
+	if e.raw != "" {
 		dst = appendString(append(dst, `,"text":`...), e.raw)
 	}
 	return append(dst, "}\n"...)

@@ -63,6 +63,9 @@ func (u *reuse) close() error {
 }
 
 func (u *reuse) read(name string) error {
+	if _, err := os.Stat(name); err != nil {
+		return err
+	}
 	text, done, err := (&Output{Path: name}).plainText()
 	if err != nil {
 		return err

@@ -157,26 +157,34 @@ func firstPlain(r *record) string {
 
 // fromParams is form 1, a batch request.
 func (b *builder) fromParams(dst []byte, r *record, params gjson.Result) ([]byte, error) {
+	raw := params.Raw
+	if r.sparse {
+		raw = string(appendWithoutNulls(nil, params))
+	}
 	if len(b.fills) == 0 {
-		return append(dst, params.Raw...), nil
+		return append(dst, raw...), nil
 	}
 	var inner record
-	if err := inner.read(params.Raw); err != nil {
+	if err := inner.read(raw); err != nil {
 		return nil, err
 	}
-	return b.filled(dst, &inner, r, params.Raw)
+	return b.filled(dst, &inner, r, raw)
 }
 
 // fromMessages is form 2, a row that is a body, with the user's fields beside.
 func (b *builder) fromMessages(dst []byte, r *record) ([]byte, error) {
 	mine := record{raw: r.raw}
 	for _, f := range r.fields {
-		if messageFields[f.key] {
-			mine.fields = append(mine.fields, f)
+		if !messageFields[f.key] || r.sparse && f.val.Type == gjson.Null {
+			continue
 		}
+		if r.sparse {
+			f.val = gjson.ParseBytes(appendWithoutNulls(nil, f.val))
+		}
+		mine.fields = append(mine.fields, f)
 	}
 	raw := r.raw
-	if len(mine.fields) < len(r.fields) {
+	if len(mine.fields) < len(r.fields) || r.sparse {
 		if messageFields[r.twice] {
 			return nil, fmt.Errorf("%s stands twice", r.twice)
 		}
@@ -186,6 +194,36 @@ func (b *builder) fromMessages(dst []byte, r *record) ([]byte, error) {
 		return append(dst, raw...), nil
 	}
 	return b.filled(dst, &mine, r, raw)
+}
+
+// appendWithoutNulls leaves out the null members of objects, at any depth. All
+// rows of a Parquet column have all its fields, so null is how one lacks a
+// field; the API takes null for a fault.
+func appendWithoutNulls(dst []byte, v gjson.Result) []byte {
+	switch {
+	case v.IsArray():
+		sep := byte('[')
+		v.ForEach(func(_, e gjson.Result) bool {
+			dst = appendWithoutNulls(append(dst, sep), e)
+			sep = ','
+			return true
+		})
+		if sep == '[' {
+			dst = append(dst, sep)
+		}
+		return append(dst, ']')
+	case v.IsObject():
+		var fields []field
+		v.ForEach(func(k, m gjson.Result) bool {
+			if m.Type != gjson.Null {
+				m.Raw = string(appendWithoutNulls(nil, m))
+				fields = append(fields, field{k.Str, m})
+			}
+			return true
+		})
+		return appendObject(dst, fields)
+	}
+	return append(dst, v.Raw...)
 }
 
 func appendObject(dst []byte, fields []field) []byte {

@@ -2,8 +2,8 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -88,6 +88,14 @@ func Open(ctx context.Context, fleet Fleet, cfg Config) (_ *Run, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.SkipBad {
+		rejected := cfg.Output.rejectedName()
+		for _, in := range cfg.Inputs {
+			if sameFile(in, rejected) {
+				return nil, withHint(fmt.Errorf("rows set aside go to %s, which is the input %s", rejected, in), "rename the input, or give -o another name")
+			}
+		}
+	}
 	if form == outTable || keepsSome(cfg.Output.Keep) {
 		s.x.columns = &columns{}
 	}
@@ -168,13 +176,21 @@ func (r *Run) Begin(ctx context.Context, j Journal) (err error) {
 	if err != nil {
 		return err
 	}
-	stands := func(call int) Outcome {
-		if o := standing.Outcome(call); o != Pending || adopt.at(call) == 0 {
-			return o
-		}
-		return Succeeded
+	known := holding{
+		outcome: func(call int) Outcome {
+			if o := standing.Outcome(call); o != Pending || adopt.at(call) == 0 {
+				return o
+			}
+			return Succeeded
+		},
+		at: func(call int) int64 {
+			if standing.Outcome(call) != Pending {
+				return standing.At(call)
+			}
+			return max(adopt.at(call), 0)
+		},
 	}
-	r.w, err = openWriter(ctx, &r.cfg.Output, r.form, r.x, r.book, stands, r.cfg.Now(), r.cfg.Dir, r.cfg.Say)
+	r.w, err = openWriter(ctx, &r.cfg.Output, r.form, r.x, r.book, known, r.cfg.Now(), r.cfg.Dir, r.cfg.Say)
 	if err != nil {
 		return err
 	}
@@ -363,23 +379,12 @@ func (r *Run) knownAlready(ctx context.Context, standing Standing) (bool, error)
 			return false, nil
 		}
 	}
-	totals, err := r.book.Totals(ctx)
-	if err != nil || totals == nil {
-		return false, err
-	}
-	var t runTotals
-	if err := json.Unmarshal(totals, &t); err != nil || t.N != r.plan.Rows || t.LastAnswer != r.lastAnswer(standing) {
-		return false, nil // of another --limit or version, or something came after it
+	t, err := leftBy(ctx, r.book, &r.cfg.Output)
+	if t == nil || err != nil || t.N != r.plan.Rows || t.LastAnswer != r.lastAnswer(standing) {
+		return false, err // of another --limit or version, or something came after it
 	}
 	r.tally = tallyOf(&t.Summary)
 	return true, nil
-}
-
-// runTotals is what a run leaves in the journal for the next: its summary, and
-// the last answer that it counts.
-type runTotals struct {
-	Summary
-	LastAnswer int64 `json:"last_answer"`
 }
 
 // lastAnswer is where the newest answer that stands is kept.

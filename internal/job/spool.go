@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -16,7 +17,7 @@ func (in *input) spool(dir string, write func(*bufio.Writer) error) (err error) 
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("read %s: %w", in.name, errors.Join(err, f.Close()))
+			err = fmt.Errorf("read %s: %w", in.name, errors.Join(cutShort(err), f.Close()))
 		}
 	}()
 	w := bufio.NewWriterSize(f, 1<<18)
@@ -40,4 +41,12 @@ func tempFile(dir string) (*os.File, error) {
 	}
 	_ = os.Remove(f.Name())
 	return f, nil
+}
+
+// cutShort words how packed files end that were not written or sent to their end.
+func cutShort(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the packed file ends in the middle: it is not whole")
+	}
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -41,17 +40,29 @@ type tableWriter interface {
 }
 
 // tableColumns are the input's columns, those of our names called input.NAME,
-// and then ours.
+// and then ours. A table of ours that is an input again has such columns too:
+// they keep their names, and what would take them gets one more "input.".
 func tableColumns(input []*column) []column {
-	var all []column
-	for _, c := range input {
-		one := *c
-		for _, own := range ownColumns {
-			if own.name == c.name {
-				one.name = "input." + c.name
-			}
+	taken := map[string]bool{}
+	for _, c := range ownColumns {
+		taken[c.name] = true
+	}
+	all := make([]column, len(input), len(input)+len(ownColumns))
+	var clash []int
+	for i, c := range input {
+		all[i] = *c
+		if taken[c.name] {
+			clash = append(clash, i)
 		}
-		all = append(all, one)
+	}
+	for _, c := range input {
+		taken[c.name] = true
+	}
+	for _, i := range clash {
+		for taken[all[i].name] {
+			all[i].name = "input." + all[i].name
+		}
+		taken[all[i].name] = true
 	}
 	return append(all, ownColumns...)
 }
@@ -143,7 +154,31 @@ func (w *writer) ownCells(a *Answer) (tableRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	var completion, stop, fault, in, out gjson.Result
+	said, err := answerCells(a)
+	if err != nil {
+		return nil, err
+	}
+	var in, out gjson.Result
+	if a.Outcome == Succeeded {
+		m, err := wire.ReadMessage(a.Body)
+		if err != nil {
+			return nil, err
+		}
+		u := m.Usage
+		in, out = whole(u.Input+u.CacheWrite5m+u.CacheWrite1h+u.CacheRead), whole(u.Output)
+	}
+	repeat := whole(0)
+	if w.x.build.shape.Repeats > 0 {
+		repeat = whole(int64(a.Row%w.x.repeats + 1))
+	}
+	cost := gjson.Result{Type: gjson.Number, Raw: a.Cost.Exact(), Num: a.Cost.Float()}
+	row := append(tableRow{text(id)}, said...)
+	return append(row, text(a.Org), text(a.Tier), in, out, cost, whole(a.Latency.Milliseconds()), repeat), nil
+}
+
+// answerCells are what a table says of an answer: tableCells, in their order.
+func answerCells(a *Answer) ([]gjson.Result, error) {
+	var completion, stop, fault gjson.Result
 	switch a.Outcome {
 	case Succeeded:
 		m, err := wire.ReadMessage(a.Body)
@@ -151,20 +186,10 @@ func (w *writer) ownCells(a *Answer) (tableRow, error) {
 			return nil, err
 		}
 		completion, stop = text(textOf(a.Body)), text(m.StopReason)
-		u := m.Usage
-		in, out = whole(u.Input+u.CacheWrite5m+u.CacheWrite1h+u.CacheRead), whole(u.Output)
 	case Errored:
 		fault = text(errorText(a.Body))
 	}
-	repeat := whole(0)
-	if w.x.build.shape.Repeats > 0 {
-		repeat = whole(int64(a.Row%w.x.repeats + 1))
-	}
-	cost := gjson.Result{Type: gjson.Number, Raw: a.Cost.Exact(), Num: a.Cost.Float()}
-	return tableRow{
-		text(id), completion, stop, text(a.Outcome.String()), fault, text(a.Model), text(a.Org), text(a.Tier),
-		in, out, cost, whole(a.Latency.Milliseconds()), repeat,
-	}, nil
+	return []gjson.Result{completion, stop, text(a.Outcome.String()), fault, text(a.Model)}, nil
 }
 
 // textOf joins the text blocks of a Message.
@@ -183,34 +208,4 @@ func textOf(message []byte) string {
 func errorText(envelope []byte) string {
 	v := gjson.ParseBytes(orUnknown(envelope)).Get("error")
 	return v.Get("type").Str + ": " + v.Get("message").Str
-}
-
-// readTableIDs reads which calls a table has rows of.
-func readTableIDs(o *Output, x *index, stands func(int) Outcome) (callSet, error) {
-	has := newCallSet(x.calls())
-	in, err := openInput(o.Path, nil, filepath.Dir(o.Path))
-	if err != nil {
-		return nil, &ForeignError{o.Path, 1, err.Error()}
-	}
-	defer in.close()
-	n := 0
-	err = readBlocks(io.NewSectionReader(in.text, 0, 1<<62), func(b *block) (err error) {
-		b.lines(func(_ int64, _ int, line []byte) {
-			if n++; err != nil {
-				return
-			}
-			id := gjson.GetBytes(line, "custom_id").Str
-			call, ok := x.findCall(id)
-			switch {
-			case !ok:
-				err = &ForeignError{o.Path, n, "no row has the id \"" + id + "\""}
-			case stands(call) == Pending:
-				err = &ForeignError{o.Path, n, "this job has no answer for \"" + id + "\" yet"}
-			default:
-				has.add(call)
-			}
-		})
-		return err
-	})
-	return has, err
 }

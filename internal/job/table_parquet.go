@@ -10,7 +10,7 @@ import (
 
 // parquetTable writes a table as Parquet. A column of the input keeps its type
 // where all its values have one: text, whole numbers, numbers, booleans.
-// Anything else, nested values too, is text (JSON).
+// Anything else, nested values and numbers of too many digits too, is text (JSON).
 type parquetTable struct {
 	w       *parquet.GenericWriter[any]
 	columns []column
@@ -34,7 +34,7 @@ func newParquetTable(out io.Writer, columns []column) (*parquetTable, error) {
 
 func leafOf(has cellKind) parquet.Node {
 	switch has {
-	case cellWhole:
+	case cellWhole, cellWhole | cellLong:
 		return parquet.Int(64)
 	case cellNumber, cellWhole | cellNumber:
 		return parquet.Leaf(parquet.DoubleType)
@@ -88,7 +88,7 @@ func parquetValue(has cellKind, v gjson.Result) parquet.Value {
 		return parquet.NullValue()
 	}
 	switch has {
-	case cellWhole:
+	case cellWhole, cellWhole | cellLong:
 		n, err := strconv.ParseInt(v.Raw, 10, 64)
 		if err != nil {
 			return parquet.NullValue()

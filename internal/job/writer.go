@@ -28,8 +28,7 @@ type writer struct {
 }
 
 // openWriter looks at an OUT that is there, before anything is sent or changed.
-// stands says how a call stands, answers of the cache included.
-func openWriter(ctx context.Context, o *Output, form outForm, x *index, book Book, stands func(int) Outcome, now time.Time, spoolDir string, say func(string)) (*writer, error) {
+func openWriter(ctx context.Context, o *Output, form outForm, x *index, book Book, known holding, now time.Time, spoolDir string, say func(string)) (*writer, error) {
 	w := &writer{
 		o: o, x: x, book: book, form: form, lines: liner{x, o.Keep},
 		retried: map[int]string{}, spoolDir: spoolDir,
@@ -45,7 +44,7 @@ func openWriter(ctx context.Context, o *Output, form outForm, x *index, book Boo
 	if err != nil {
 		return nil, o.fault(err)
 	}
-	err = w.examine(ctx, stands)
+	err = w.examine(ctx, known)
 	var foreign *ForeignError
 	if errors.As(err, &foreign) && o.Overwrite {
 		aside, err := setAside(o.Path, now)
@@ -60,11 +59,9 @@ func openWriter(ctx context.Context, o *Output, form outForm, x *index, book Boo
 }
 
 // examine reads the OUT that stands.
-func (w *writer) examine(ctx context.Context, stands func(int) Outcome) error {
+func (w *writer) examine(ctx context.Context, known holding) error {
 	if w.form == outTable {
-		has, err := readTableIDs(w.o, w.x, stands)
-		w.old.has, w.old.ordered = has, true
-		return err
+		return w.examineTable(ctx, known)
 	}
 	durable, err := w.book.Out(ctx, absolute(w.o.Path))
 	if err != nil {
@@ -84,7 +81,7 @@ func (w *writer) examine(ctx context.Context, stands func(int) Outcome) error {
 		text, durable = u, 1<<62 // members carry checksums
 		defer func() { w.old.torn = w.old.torn || u.torn }()
 	}
-	r := newOutReader(w.o, w.x, stands)
+	r := newOutReader(w.o, w.x, known.outcome)
 	if err := r.read(text, durable, nil); err != nil {
 		return err
 	}
