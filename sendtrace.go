@@ -129,12 +129,15 @@ type onceBody struct {
 	off    int
 	read   bool
 	sealed bool
+	try    int // the try that may read it: a goroutine of an earlier one comes too late
 }
 
-func (b *onceBody) Read(buf []byte) (int, error) {
+func (b *onceBody) Read(buf []byte) (int, error) { return b.readFor(0, buf) }
+
+func (b *onceBody) readFor(try int, buf []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.sealed {
+	if b.sealed || try != b.try {
 		return 0, errBodySpent
 	}
 	b.read = true
@@ -150,6 +153,18 @@ func (b *onceBody) Read(buf []byte) (int, error) {
 // that found its connection closed, and the pool may then try another one.
 func (b *onceBody) Close() error { return nil }
 
+// again gives the body to another try, unless any of it was read; then, and
+// only then, the request can have left.
+func (b *onceBody) again() (io.ReadCloser, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.read || b.sealed {
+		return nil, false
+	}
+	b.try++
+	return &tryBody{b, b.try}, true
+}
+
 // left reports whether any of it was read.
 func (b *onceBody) left() bool {
 	b.mu.Lock()
@@ -164,3 +179,11 @@ func (b *onceBody) seal() bool {
 	b.sealed = true
 	return b.read
 }
+
+// tryBody is a onceBody as one try of the pool sees it.
+type tryBody struct {
+	*onceBody
+	number int
+}
+
+func (b *tryBody) Read(buf []byte) (int, error) { return b.readFor(b.number, buf) }

@@ -238,3 +238,23 @@ func tlsListener(t *testing.T, s *countedServer) net.Listener {
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
+
+// A goroutine of an aborted try that reads its body late gets nothing once
+// another try has the body, and what the other reads is whole.
+func TestALateReaderGetsNothing(t *testing.T) {
+	once := &onceBody{data: []byte("hello")}
+	again, ok := once.again()
+	if !ok {
+		t.Fatal("an unread body has another try")
+	}
+	if n, err := once.Read(make([]byte, 3)); n != 0 || err == nil {
+		t.Errorf("the late reader got %d bytes, error %v", n, err)
+	}
+	got, err := io.ReadAll(again)
+	if err != nil || string(got) != "hello" {
+		t.Errorf("the second try read %q, error %v", got, err)
+	}
+	if _, ok := once.again(); ok {
+		t.Error("a body that was read has no third try")
+	}
+}

@@ -73,16 +73,32 @@ func (p *connPool) roundTrip(req *http.Request) (*http.Response, error) {
 			return resp, nil
 		}
 		p.release(c)
-		if try == maxPicks || req.Context().Err() != nil || !untouched(req.Body) {
+		if try == maxPicks || req.Context().Err() != nil {
+			return nil, err
+		}
+		if req = another(req); req == nil {
 			return nil, err
 		}
 	}
 }
 
-// untouched reports whether a body is one of ours that nobody has read.
-func untouched(body io.ReadCloser) bool {
-	b, ok := body.(*onceBody)
-	return ok && !b.left()
+// another is the request for one more try; nil unless its body is one of ours
+// that nobody has read.
+func another(req *http.Request) *http.Request {
+	var body io.ReadCloser
+	var ok bool
+	switch b := req.Body.(type) {
+	case *onceBody:
+		body, ok = b.again()
+	case *tryBody:
+		body, ok = b.again()
+	}
+	if !ok {
+		return nil
+	}
+	again := *req
+	again.Body = body
+	return &again
 }
 
 // acquire returns a connection that has room, with one more request counted on
