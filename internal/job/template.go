@@ -40,9 +40,9 @@ func ParseTemplate(name, text string) (*Template, error) {
 		t.segs = []segment{{text: text}}
 		return t, nil
 	}
-	parsed, err := template.New(name).Funcs(stubFuncs).Option("missingkey=error").Parse(text)
+	parsed, err := template.New(name).Funcs(stubFuncs).Funcs(comparisons).Option("missingkey=error").Parse(text)
 	if err != nil {
-		return nil, templateSyntax(name, err)
+		return nil, templateSyntax(name, text, err)
 	}
 	if parsed.Tree == nil || parsed.Root == nil {
 		return t, nil
@@ -310,9 +310,12 @@ func (e *FieldError) Hint() string {
 var plainName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
 
 // templateSyntax words a parse error, with the slip that most often causes it.
-func templateSyntax(name string, err error) error {
+func templateSyntax(name, source string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "template: "+name+":")
 	fault := fmt.Errorf("%s is not a template: line %s", name, text)
+	if m := spaced.FindStringSubmatch(source); m != nil {
+		return withHint(fault, fmt.Sprintf("a name with spaces is {{field %s}}", appendString(nil, m[1])))
+	}
 	if m := undefined.FindStringSubmatch(text); m != nil {
 		return withHint(fault, fmt.Sprintf("a field is named with a dot: {{.%s}}", m[1]))
 	}
@@ -321,6 +324,9 @@ func templateSyntax(name string, err error) error {
 	}
 	return fault
 }
+
+// spaced finds {{.Prompt text}}: a field's name as it stands in a table's head.
+var spaced = regexp.MustCompile(`\{\{-?\s*\.([\pL_][\pL\pN_]*(?: [\pL\pN_]+)+)\s*-?\}\}`)
 
 var undefined = regexp.MustCompile(`function "([^"]+)" not defined`)
 

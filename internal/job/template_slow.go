@@ -52,7 +52,7 @@ func newSlowTemplate(t *template.Template) *slowTemplate {
 		run := &slowRun{}
 		run.t = template.Must(t.Clone()).Funcs(template.FuncMap{
 			"field": run.field, "has": run.has, "_print": run.print,
-		})
+		}).Funcs(comparisons)
 		return run
 	}
 	return s
@@ -91,7 +91,7 @@ func (s *slowRun) decode(v gjson.Result) any {
 	case v.Type == gjson.String:
 		return v.Str
 	case v.Type == gjson.Number:
-		return json.Number(v.Raw)
+		return number(v.Raw)
 	case v.Type == gjson.Null:
 		return nil
 	}
@@ -117,7 +117,7 @@ func (s *slowRun) print(place string, v any) (string, error) {
 		return "", &FieldError{Place: place, Null: true, Fields: s.row.keys()}
 	case string:
 		return v, nil
-	case json.Number:
+	case number:
 		return string(v), nil
 	case map[string]any:
 		return s.json(v, reflectID{reflect.ValueOf(v).Pointer(), -1})
@@ -178,6 +178,7 @@ func addPrint(n parse.Node) {
 			addPrintTo(n.Pipe)
 		}
 	case *parse.IfNode:
+		addTruth(n.Pipe)
 		addPrint(n.List)
 		addPrint(n.ElseList)
 	case *parse.RangeNode:
@@ -187,6 +188,17 @@ func addPrint(n parse.Node) {
 		addPrint(n.List)
 		addPrint(n.ElseList)
 	}
+}
+
+// addTruth lets a condition see numbers as numbers: 0 is false.
+func addTruth(p *parse.PipeNode) {
+	if len(p.Decl) > 0 {
+		return // the variable is the value
+	}
+	p.Cmds = append(p.Cmds, &parse.CommandNode{
+		NodeType: parse.NodeCommand, Pos: p.Pos,
+		Args: []parse.Node{parse.NewIdentifier("_true").SetPos(p.Pos)},
+	})
 }
 
 func addPrintTo(p *parse.PipeNode) {

@@ -26,7 +26,7 @@ func recordOf(t interface{ Fatal(...any) }, raw string) *record {
 
 func TestTemplateFills(t *testing.T) {
 	row := `{"question":"Janet’s <eggs> & \"ducks\"?","n":1.50,"big":12345678901234567890,"ok":true,
-		"tags":["a", "b" , {"c" : 1e3}],"meta":{"k" : "v w"},"Prompt text":"x","nothing":null,"empty":""}`
+		"tags":["a", "b" , {"c" : 1e3}],"meta":{"k" : "v w"},"Prompt text":"x","nothing":null,"empty":"","zero":-0.0,"nums":[1,2.50]}`
 	for _, c := range []struct{ template, want string }{
 		{"plain text", "plain text"},
 		{"{{.question}}", `Janet’s <eggs> & "ducks"?`},
@@ -48,6 +48,11 @@ func TestTemplateFills(t *testing.T) {
 		{"{{.}}x", ""},
 		{`{{range .tags}}{{field "n"}};{{end}}`, "1.50;1.50;1.50;"},
 		{"{{$x := .n}}{{$x}}", "1.50"},
+		{"{{if gt .n 1}}more{{end}}{{if gt .n 1.5}} still{{end}}{{if le .big 3}}never{{end}}", "more"},
+		{`{{if and (eq .n 1.5) (ne .question "x") (eq .ok true) (lt "a" "b") (eq .zero 1 0)}}all{{end}}`, "all"},
+		{"{{if .zero}}never{{else}}zero{{end}}{{if not .zero}} is false{{end}}", "zero is false"},
+		{`{{printf "%.1f %s %v %d %5.2f" .n .n .n .big .zero}}`, "1.5 1.50 1.50 12345678901234567890  0.00"},
+		{"{{slice .tags 1 2}}{{range .nums}}{{if ge . 2}}{{.}}{{end}}{{end}}{{slice .nums 0 1}}", `["b"]2.50[1]`},
 		{`{{define "d"}}[{{.}}]{{end}}{{template "d" .tags}}`, `[["a","b",{"c":1e3}]]`},
 	} {
 		r := recordOf(t, row)
@@ -111,6 +116,9 @@ func TestTemplateSyntaxHasHint(t *testing.T) {
 		"{{.a-b}}":       `a name with spaces or dashes is {{field "Prompt text"}}`,
 		"{{.question":    "",
 		"{{if .x}}never": "",
+
+		"a {{.Prompt text}}":      `a name with spaces is {{field "Prompt text"}}`,
+		"{{ .Prompt text nr 2 }}": `a name with spaces is {{field "Prompt text nr 2"}}`,
 	} {
 		_, err := ParseTemplate("--prompt", template)
 		if err == nil {
