@@ -193,8 +193,10 @@ func (f *Fleet) want(w *sched.Want) {
 		}
 		s.purseTry = true
 		need := Money(w.Nanos)
+		f.flights.Add(1)
 		go func() {
-			total, err := s.opt.Purse.Grant(need)
+			defer f.flights.Done()
+			total, err := s.opt.Purse.Grant(f.ctx, need)
 			f.inbox.put(message{run: func(now time.Duration) { f.granted(now, s, total, err) }})
 		}()
 	}

@@ -1,6 +1,7 @@
 package flotilla_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -14,7 +15,9 @@ import (
 // cannotGrow is a purse that has given all it will.
 type cannotGrow struct{ total flotilla.Money }
 
-func (p cannotGrow) Grant(flotilla.Money) (flotilla.Money, error) { return p.total, nil }
+func (p cannotGrow) Grant(context.Context, flotilla.Money) (flotilla.Money, error) {
+	return p.total, nil
+}
 
 // A cap on the job ends it although a shared cap has money left.
 func TestJobCapBesideAPurse(t *testing.T) {
@@ -42,7 +45,7 @@ type slowPurse struct {
 	total flotilla.Money
 }
 
-func (p *slowPurse) Grant(want flotilla.Money) (flotilla.Money, error) {
+func (p *slowPurse) Grant(_ context.Context, want flotilla.Money) (flotilla.Money, error) {
 	time.Sleep(time.Second)
 	if p.asked++; p.asked > 60 {
 		return p.total, errPurse

@@ -137,8 +137,9 @@ type DayUse struct {
 // Purse grants money of a cap that several processes share, such as a cap per day.
 type Purse interface {
 	// Grant asks for want more and returns all that was granted so far. An
-	// answer that did not grow means that the cap is reached for now.
-	Grant(want Money) (total Money, err error)
+	// answer that did not grow means that the cap is reached for now. The context
+	// ends when the fleet closes.
+	Grant(ctx context.Context, want Money) (total Money, err error)
 }
 
 type attemptKey struct{}

@@ -119,13 +119,13 @@ const purseBlock = 100
 
 // Grant asks for money of today. What was granted on days before stays granted,
 // and spent: the total only grows.
-func (p *purse) Grant(want flotilla.Money) (flotilla.Money, error) {
+func (p *purse) Grant(ctx context.Context, want flotilla.Money) (flotilla.Money, error) {
 	at := p.now()
 	if day := at.Local().YearDay(); day != p.day {
 		p.before += p.granted
 		p.day, p.granted = day, 0
 	}
-	a, err := p.journal.Grant(context.Background(), p.job, at, max(want, p.limit/purseBlock), p.limit)
+	a, err := p.journal.Grant(ctx, p.job, at, max(want, p.limit/purseBlock), p.limit)
 	if err != nil {
 		return p.before + p.granted, err
 	}
