@@ -119,7 +119,9 @@ type BindingSummary struct {
 	Tier        string  `json:"tier"`
 	Share       float64 `json:"share"`
 	Whose       string  `json:"whose"`
-	OneStepMore string  `json:"one_step_more"` // what raising it by a step would do; empty: not known
+	OneStepMore string  `json:"one_step_more"` // what raising it by a step would do: "150: −4.1 min"; empty: not known
+
+	value int // of the limit; 0: not known
 }
 
 // causes are the words of Summary.Cause.
@@ -144,9 +146,7 @@ func (s *Summary) take(r *flotilla.Report) {
 	for i := range r.Lanes {
 		s.takeLane(&r.Lanes[i])
 	}
-	for _, b := range r.Binding {
-		s.Binding = append(s.Binding, BindingSummary{b.Limit, b.Org, b.Pool, b.Tier, b.Share, whose(b.Limit), ""})
-	}
+	s.binding(r)
 }
 
 func (s *Summary) takeLane(l *flotilla.LaneReport) {

@@ -226,38 +226,6 @@ func (s *Summary) lanesText(b *strings.Builder) {
 	}
 }
 
-// bindingText is the table of interface.md, "Texts": what the waiting was for.
-func (s *Summary) bindingText(b *strings.Builder) {
-	if len(s.Binding) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "%-46s %-24s %s\n", "share of waiting", "whose to change", "one step more")
-	for _, l := range s.Binding {
-		if l.Share < 0.005 {
-			continue
-		}
-		fmt.Fprintf(b, "%s\n", strings.TrimRight(fmt.Sprintf("%-46s %-24s %s", fmt.Sprintf("%2.0f %%  %s", 100*l.Share, limitWords(l)), l.Whose, l.OneStepMore), " "))
-	}
-}
-
-// limitWords names a limit for people.
-func limitWords(l BindingSummary) string {
-	words := map[string]string{
-		"rpm": "requests a minute", "itpm": "input tokens a minute", "otpm": "output tokens a minute", "tpm": "tokens a minute", "tpd": "tokens a day",
-		"cap": "our cap of calls in flight", "little": "more calls would not help", "ramp": "warming up", "aimd": "backing off after refusals",
-		"overload": "overloaded (529)", "retry_after": "retry-after", "retry_budget": "our retry budget", "acceleration": "acceleration limit",
-		"concurrency": "concurrent connections", "hidden": "a limit without a header", "hard_floor": "our hard floor", "soft_floor": "our soft floor",
-		"budget": "the cap on money", "batch_queue": "batch queue", "batch_rpm": "batch requests a minute", "work": "no more rows to send", "latency": "the answers themselves",
-	}[l.Limit]
-	if words == "" {
-		words = l.Limit
-	}
-	if l.Org == "" {
-		return words
-	}
-	return title(l.Org) + ": " + words
-}
-
 // title is how texts name an org: "org batch", since batch is a tier too.
 func title(org string) string { return flotilla.Org{Name: org}.Title() }
 

@@ -126,7 +126,7 @@ func TestSummaryText(t *testing.T) {
 		N: 141_600, Succeeded: 141_598, Errored: 2, Attempts: 141_610, WallS: 1502, BoundS: 1448, PoliteBoundS: 1485, Efficiency: .964,
 		CallsPerMin: 5658, P50MS: 812, P95MS: 6700, CostUSD: flotilla.USD(155.14),
 		ByLane:  []LaneSummary{{Org: "batch", Pool: "sonnet-4.x", Succeeded: 47_000, Attempts: 47_002, PeakInFlight: 100, P50MS: 812, P95MS: 6700, CostUSD: flotilla.USD(51)}, {Org: "low"}},
-		Binding: []BindingSummary{{Limit: "cap", Org: "batch", Share: .71, Whose: whose("cap"), OneStepMore: "150: −4.1 min"}, {Limit: "latency", Share: .001}},
+		Binding: []BindingSummary{{Limit: "aimd", Org: "batch", Share: .02, Whose: whose("aimd")}, {Limit: "latency", Share: .001}},
 	}
 	text := s.Text()
 	for _, want := range []string{
@@ -135,7 +135,7 @@ func TestSummaryText(t *testing.T) {
 		"fastest possible 24m8s, with our manners 24m45s: 96 % of the fastest\n",
 		"$155.14\n",
 		"org batch sonnet-4.x      47,000    47,002            0      100   812 ms    6.7 s     $51.00\n",
-		"71 %  org batch: our cap of calls in flight",
+		" 2 %  org batch: backing off after refusals Anthropic\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -143,5 +143,38 @@ func TestSummaryText(t *testing.T) {
 	}
 	if strings.Contains(text, "low") || strings.Contains(text, "answers themselves") {
 		t.Errorf("lanes without calls and limits without a share are shown:\n%s", text)
+	}
+}
+
+// The table of interface.md, "Texts": lanes that wait for the same share a line.
+func TestBindingText(t *testing.T) {
+	var s Summary
+	s.take(&flotilla.Report{
+		Lanes: []flotilla.LaneReport{{Org: "high", Pool: "sonnet-4.x", Cap: 100}, {Org: "batch", Pool: "sonnet-4.x", Cap: 100}, {Org: "low", Pool: "sonnet-4.x", Cap: 100}},
+		Binding: []flotilla.Binding{
+			{Limit: "overload", Org: "low", Pool: "sonnet-4.x", Share: .012},
+			{Limit: "cap", Org: "high", Pool: "sonnet-4.x", Share: .36, OneStep: &flotilla.OneStep{Value: 150, Saves: 246 * time.Second}},
+			{Limit: "rpm", Org: "low", Pool: "sonnet-4.x", Share: .22, OneStep: &flotilla.OneStep{Value: 8000, Saves: 90 * time.Second}},
+			{Limit: "cap", Org: "batch", Pool: "sonnet-4.x", Share: .35, OneStep: &flotilla.OneStep{Value: 150, Saves: 246 * time.Second}},
+			{Limit: "overload", Org: "high", Pool: "sonnet-4.x", Share: .008},
+			{Limit: "ramp", Org: "high", Share: .01, OneStep: &flotilla.OneStep{Saves: 12 * time.Second}},
+			{Limit: "otpm", Org: "low", Share: .006, OneStep: &flotilla.OneStep{Value: 800_000}},
+			{Limit: "work", Org: "low", Share: .004},
+		},
+	})
+	var b strings.Builder
+	s.bindingText(&b)
+	want := `share of waiting                       whose to change        one step more
+71 %  our cap of 100 calls per key     yours and colleagues'  150: −4.1 min
+22 %  low: 4,000 requests/min          Anthropic              8,000: −1.5 min
+ 2 %  Anthropic overloaded (529)       nobody
+ 1 %  warming up                       yours                  --ramp fast: −12 s
+ 1 %  low: 400,000 output tokens/min   Anthropic              800,000: nothing
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if len(s.Binding) != 8 || s.Binding[1].OneStepMore != "150: −4.1 min" {
+		t.Errorf("the summary has %+v", s.Binding)
 	}
 }
