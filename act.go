@@ -185,37 +185,6 @@ func (f *Fleet) deliver(s *settlement) {
 	}})
 }
 
-// want asks a purse for more money, beside the loop.
-func (f *Fleet) want(w *sched.Want) {
-	for _, s := range f.streams {
-		if s.purse != w.Ledger || s.opt.Purse == nil || s.purseTry || s.ended() {
-			continue
-		}
-		s.purseTry = true
-		need := Money(w.Nanos)
-		f.flights.Add(1)
-		go func() {
-			defer f.flights.Done()
-			total, err := s.opt.Purse.Grant(f.ctx, need)
-			f.inbox.put(message{run: func(now time.Duration) { f.granted(now, s, total, err) }})
-		}()
-	}
-}
-
-func (f *Fleet) granted(now time.Duration, s *stream, total Money, err error) {
-	s.purseTry = false
-	if err != nil {
-		f.halt(now, s, Stopped, err)
-		return
-	}
-	s.purseDry = total <= s.purseHas
-	if s.purseDry {
-		return
-	}
-	s.purseHas = total
-	f.step(now, &sched.SetLedger{Ledger: s.purse, Limit: int64(total)})
-}
-
 // abortAll cancels what a stream has in flight.
 func (f *Fleet) abortAll(s *stream) {
 	for _, a := range f.attempts {

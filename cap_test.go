@@ -15,8 +15,8 @@ import (
 // cannotGrow is a purse that has given all it will.
 type cannotGrow struct{ total flotilla.Money }
 
-func (p cannotGrow) Grant(context.Context, flotilla.Money) (flotilla.Money, error) {
-	return p.total, nil
+func (p cannotGrow) Grant(context.Context, flotilla.Money) (flotilla.Money, time.Time, error) {
+	return p.total, time.Time{}, nil
 }
 
 // A cap on the job ends it although a shared cap has money left.
@@ -45,13 +45,13 @@ type slowPurse struct {
 	total flotilla.Money
 }
 
-func (p *slowPurse) Grant(_ context.Context, want flotilla.Money) (flotilla.Money, error) {
+func (p *slowPurse) Grant(_ context.Context, want flotilla.Money) (flotilla.Money, time.Time, error) {
 	time.Sleep(time.Second)
 	if p.asked++; p.asked > 60 {
-		return p.total, errPurse
+		return p.total, time.Time{}, errPurse
 	}
 	p.total += want
-	return p.total, nil
+	return p.total, time.Time{}, nil
 }
 
 var errPurse = errors.New("the purse is torn")
@@ -145,4 +145,75 @@ func TestTheWorstCaseKnowsTheWorkspacesGeo(t *testing.T) {
 	if us, global, none := weigh(`"inference_geo":"us",`), weigh(`"inference_geo":"global",`), weigh(""); none != us || global >= us {
 		t.Errorf("us %v, global %v, unsaid %v", us, global, none)
 	}
+}
+
+// dayPurse grants up to a cap in each day, a lower one from the second day on,
+// as where others have spent most of it.
+type dayPurse struct {
+	caps    [2]flotilla.Money
+	day     int64
+	granted flotilla.Money
+}
+
+const day = 24 * 60 * 60
+
+func (p *dayPurse) Grant(_ context.Context, want flotilla.Money) (flotilla.Money, time.Time, error) {
+	today := time.Now().Unix() / day
+	if today != p.day {
+		p.day, p.granted = today, 0
+	}
+	p.granted = max(p.granted, min(p.limit(today), p.granted+max(want, p.caps[0]/3)))
+	return p.granted, time.Unix((today+1)*day, 0), nil
+}
+
+func (p *dayPurse) limit(today int64) flotilla.Money {
+	if today == newYear2000 {
+		return p.caps[0]
+	}
+	return p.caps[1]
+}
+
+const newYear2000 = 10957 // the day on which a bubble's clock begins
+
+// What was granted for a day and not spent lapses at its end: it cannot be
+// spent again under the next day's cap.
+func TestPurseLapsesAtMidnight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(day*time.Second - 17*time.Minute) // a quarter of an hour before midnight
+		fleet := open(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			return after(5*time.Minute, req, http.StatusOK, answerOf("m", 5))
+		}))
+		src := &rows{fleet: fleet, bodies: bodies(4000)}
+		one, err := fleet.Weigh(src.bodies[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		purse := &dayPurse{caps: [2]flotilla.Money{600 * one.Worst, 60 * one.Worst}}
+		within(t, 2000*time.Hour, "Carry", func() {
+			report, err := fleet.Carry(t.Context(), src, flotilla.Options{Purse: purse})
+			if err != nil || report.Cause != flotilla.CapReached {
+				t.Errorf("cause %v, %v", report.Cause, err)
+			}
+		})
+		var first, second int
+		var spent flotilla.Money
+		for _, res := range src.got {
+			if res.At.Add(-res.Latency).Unix()/day == newYear2000 {
+				first++
+				continue
+			}
+			second++
+			spent += res.Cost
+		}
+		t.Logf("%d calls on the first day, %d on the second", first, second)
+		if first == 0 || second == 0 || spent > purse.caps[1] {
+			t.Errorf("%v spent on the second day under a cap of %v", spent, purse.caps[1])
+		}
+		if purse.granted != purse.caps[1] {
+			t.Errorf("%v granted on the second day, cap %v", purse.granted, purse.caps[1])
+		}
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

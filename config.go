@@ -136,10 +136,12 @@ type DayUse struct {
 
 // Purse grants money of a cap that several processes share, such as a cap per day.
 type Purse interface {
-	// Grant asks for want more and returns all that was granted so far. An
-	// answer that did not grow means that the cap is reached for now. The context
-	// ends when the fleet closes.
-	Grant(ctx context.Context, want Money) (total Money, err error)
+	// Grant asks for want more. granted is all that this process was granted
+	// in the period under way, what it spent of it included; where it did not
+	// grow, the cap is reached for now. The period ends at until, on the scaled
+	// wall clock (zero: never): what is unspent lapses then. The context ends
+	// when the fleet closes.
+	Grant(ctx context.Context, want Money) (granted Money, until time.Time, err error)
 }
 
 type attemptKey struct{}

@@ -76,6 +76,7 @@ func (f *Fleet) run() {
 
 // turn takes in what has happened up to now and returns when to look again.
 func (f *Fleet) turn(now time.Duration) time.Duration {
+	f.lapses(now)
 	for _, m := range f.inbox.take() {
 		switch {
 		case m.run != nil:

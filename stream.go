@@ -51,16 +51,13 @@ func (c *call) won(a *attempt) bool {
 
 // stream is one Dispatch or Carry on its way.
 type stream struct {
-	id       sched.StreamID
-	src      Source
-	opt      Options
-	ctx      context.Context // of Settled: ends when results are no longer waited for
-	letGo    context.CancelFunc
-	ledger   sched.LedgerID
-	purse    sched.LedgerID
-	purseHas Money
-	purseTry bool // a Grant is under way
-	purseDry bool // the last Grant gave nothing
+	id     sched.StreamID
+	src    Source
+	opt    Options
+	ctx    context.Context // of Settled: ends when results are no longer waited for
+	letGo  context.CancelFunc
+	ledger sched.LedgerID
+	purse  allowance
 
 	open     int  // calls offered and not settled
 	flying   int  // attempts in flight
@@ -122,7 +119,7 @@ func cmpErr(a, b error) error {
 
 // open registers a stream with the core.
 func (f *Fleet) open(now time.Duration, s *stream) {
-	s.ledger, s.purse = -1, -1
+	s.ledger, s.purse.ledger = -1, -1
 	var ledgers []sched.LedgerID
 	if f.cfg.Spend != 0 {
 		ledgers = append(ledgers, 0)
@@ -132,8 +129,8 @@ func (f *Fleet) open(now time.Duration, s *stream) {
 		ledgers = append(ledgers, s.ledger)
 	}
 	if s.opt.Purse != nil {
-		s.purse = f.addLedger(now, sched.Ledger{})
-		ledgers = append(ledgers, s.purse)
+		s.purse.ledger = f.addLedger(now, sched.Ledger{})
+		ledgers = append(ledgers, s.purse.ledger)
 	}
 	if !s.opt.Deadline.IsZero() {
 		s.deadline = max(f.clock.at(s.opt.Deadline), 1)
@@ -285,6 +282,9 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	if f.quitting && s.closed && now >= s.drainBy {
 		s.letGo()
 	}
+	if s.purse.until > 0 {
+		wake = min(wake, s.purse.until)
+	}
 	if !s.closed && view.Queued > 0 && view.InFlight == 0 {
 		wake = min(wake, f.stuck(now, s, view))
 	}
@@ -323,7 +323,7 @@ func (f *Fleet) hold(now time.Duration, s *stream) {
 // stuck decides whether a stream with calls but nothing in flight can ever go
 // on: a cap may hold it, or every lane be closed for too long.
 func (f *Fleet) stuck(now time.Duration, s *stream, view sched.StreamView) time.Duration {
-	if view.BudgetBound && (view.Ledger != s.purse || s.purseDry && !s.purseTry) {
+	if view.BudgetBound && (view.Ledger != s.purse.ledger || s.purse.dry && !s.purse.asking) {
 		s.budget = f.capError(s, view.Ledger, Money(view.Needs))
 		f.halt(now, s, CapReached, nil)
 		return now
@@ -368,7 +368,7 @@ func (f *Fleet) finish(now time.Duration, s *stream) {
 func (f *Fleet) capError(s *stream, ledger sched.LedgerID, needs Money) *BudgetExceededError {
 	limit, spent, reserved := f.core.Ledger(ledger)
 	e := &BudgetExceededError{Cap: Money(limit), Spent: Money(spent + reserved), Needs: needs}
-	if ledger == s.purse {
+	if ledger == s.purse.ledger {
 		e.Per = 24 * time.Hour
 	}
 	return e

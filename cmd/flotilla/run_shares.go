@@ -107,28 +107,17 @@ type purse struct {
 	job     int64
 	limit   flotilla.Money
 	now     func() time.Time
-
-	day     int
-	before  flotilla.Money // granted on days that are over
-	granted flotilla.Money // granted today
 }
 
 // purseBlock is how much is asked for at once: few transactions, and no more
 // than a hundredth of the cap held back from the other processes.
 const purseBlock = 100
 
-// Grant asks for money of today. What was granted on days before stays granted,
-// and spent: the total only grows.
-func (p *purse) Grant(ctx context.Context, want flotilla.Money) (flotilla.Money, error) {
+// Grant asks for money of today. What was granted and not spent lapses at
+// midnight: the journal counts what a run spent of each day.
+func (p *purse) Grant(ctx context.Context, want flotilla.Money) (flotilla.Money, time.Time, error) {
 	at := p.now()
-	if day := at.Local().YearDay(); day != p.day {
-		p.before += p.granted
-		p.day, p.granted = day, 0
-	}
+	y, m, d := at.Local().Date()
 	a, err := p.journal.Grant(ctx, p.job, at, max(want, p.limit/purseBlock), p.limit)
-	if err != nil {
-		return p.before + p.granted, err
-	}
-	p.granted = a.Granted
-	return p.before + p.granted, nil
+	return a.Granted, time.Date(y, m, d+1, 0, 0, 0, 0, time.Local), err
 }
