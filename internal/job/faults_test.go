@@ -203,21 +203,51 @@ func TestCrashInTheMiddleOfALine(t *testing.T) {
 func TestOneOutForOneProcess(t *testing.T) {
 	b := newBench(t)
 	o := &Output{Path: filepath.Join(b.dir, "x.jsonl")}
-	first, err := o.openFile(0, func(int64) {})
+	first, err := o.openFile(0, 0, func(int64) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.openFile(0, func(int64) {}); err == nil || !strings.Contains(err.Error(), "another process") {
+	if _, err := o.openFile(0, 0, func(int64) {}); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("got %v", err)
 	}
 	if err := first.close(); err != nil {
 		t.Fatal(err)
 	}
-	second, err := o.openFile(0, func(int64) {})
+	second, err := o.openFile(0, 0, func(int64) {})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := second.put(0, []byte("{}\n")); err != nil {
+		t.Fatal(err)
+	}
 	_ = second.close()
+	// A third one looked at the file before the second wrote it.
+	if _, err := o.openFile(0, 0, func(int64) {}); err == nil || !strings.Contains(err.Error(), "meanwhile") {
+		t.Errorf("got %v", err)
+	}
+	if info, err := os.Stat(o.Path); err != nil || info.Size() != 3 {
+		t.Errorf("the other's lines are gone: %v", err)
+	}
+}
+
+// A run whose OUT another process holds ends with an error, and with no more.
+func TestOutHeldByAnother(t *testing.T) {
+	for _, ext := range []string{".jsonl", ".jsonl.zst"} {
+		b := newBench(t)
+		b.cfg.Inputs = []string{b.input("in.jsonl", 2)}
+		b.cfg.Output.Path = filepath.Join(b.dir, "out"+ext)
+		held, err := b.cfg.Output.openFile(0, 0, func(int64) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := b.run(b.fleet()); e.code != ExitError || !strings.Contains(errText(e.err), "another process") {
+			t.Errorf("%s: exit %d, %v", ext, e.code, e.err)
+		}
+		_ = held.close()
+		if e := b.run(b.fleet()); e.code != ExitOK {
+			t.Errorf("%s: exit %d, %v", ext, e.code, e.err)
+		}
+	}
 }
 
 func TestKeepNamesFields(t *testing.T) {

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,7 +84,6 @@ func settleAll(b *testing.B, bench *bench, n int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer run.Close()
 	if err := run.Begin(ctx, books{bench.j}); err != nil {
 		b.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func settleAll(b *testing.B, bench *bench, n int) {
 			records = records[:0]
 		}
 	}
-	if err := run.book.End(ctx, false, nil); err != nil {
+	if err := errors.Join(run.book.End(ctx, false, nil), run.Close()); err != nil { // OUT is one process's at a time
 		b.Fatal(err)
 	}
 	halted := bench.fleet()

@@ -21,7 +21,10 @@ type fileSink struct {
 // durable first in any case: what a crash takes from OUT is written again.
 const syncEvery = 4 << 20
 
-func (o *Output) openFile(size int64, wrote func(int64)) (*fileSink, error) {
+// openFile opens OUT for lines behind its first size bytes. seen is how long it
+// was when it was looked at: one that another process has written since is not
+// cut.
+func (o *Output) openFile(size, seen int64, wrote func(int64)) (*fileSink, error) {
 	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, o.fault(err)
@@ -29,7 +32,14 @@ func (o *Output) openFile(size int64, wrote func(int64)) (*fileSink, error) {
 	if lockFile(f) {
 		return nil, errors.Join(fmt.Errorf("output %s is being written by another process", o.Path), f.Close())
 	}
-	if err = f.Truncate(size); err != nil {
+	info, err := f.Stat()
+	if err == nil && info.Size() != seen {
+		return nil, errors.Join(fmt.Errorf("output %s was written by another process meanwhile", o.Path), f.Close())
+	}
+	if err == nil {
+		err = f.Truncate(size)
+	}
+	if err != nil {
 		return nil, errors.Join(o.fault(err), f.Close())
 	}
 	return &fileSink{o: o, f: f, size: size, synced: size, wrote: wrote}, nil

@@ -24,15 +24,6 @@ type packedSink struct {
 // crash, large enough to pack well.
 const packEvery = 128 << 10
 
-func (o *Output) openPacked(size int64, wrote func(int64)) (*packedSink, error) {
-	file, err := o.openFile(size, wrote)
-	if err != nil {
-		return nil, err
-	}
-	pack, err := packer(o.Path)
-	return &packedSink{file: file, pack: pack}, err
-}
-
 func packer(name string) (func([]byte) ([]byte, error), error) {
 	if strings.HasSuffix(strings.ToLower(name), ".gz") {
 		return func(raw []byte) ([]byte, error) {

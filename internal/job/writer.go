@@ -20,6 +20,7 @@ type writer struct {
 	standing Standing // when the run began, adopted answers included
 	settled  int      // calls that settled in this run
 	old      standingOut
+	seen     int64          // size of the OUT that was looked at
 	retried  map[int]string // calls that were sent again, and why
 	broken   error          // OUT takes no more
 	spoolDir string
@@ -44,6 +45,7 @@ func openWriter(ctx context.Context, o *Output, form outForm, x *index, book Boo
 	if err != nil {
 		return nil, o.fault(err)
 	}
+	w.seen = info.Size()
 	err = w.examine(ctx, known)
 	var foreign *ForeignError
 	if errors.As(err, &foreign) && o.Overwrite {
@@ -52,7 +54,7 @@ func openWriter(ctx context.Context, o *Output, form outForm, x *index, book Boo
 			return nil, o.fault(err)
 		}
 		say(o.Path + " held other content and is now " + aside)
-		w.old = newStandingOut(x.calls())
+		w.old, w.seen = newStandingOut(x.calls()), 0
 		return w, nil
 	}
 	return w, err
@@ -99,11 +101,7 @@ func (w *writer) open(ctx context.Context, standing Standing) (err error) {
 	case outTable:
 		return nil
 	case outStream:
-		w.sink, err = w.o.openStream()
-		if w.o.ByInput && err == nil {
-			w.sink, err = newGate(w.sink, w.spoolDir, func(call int) bool { return call < w.x.calls() && !w.x.holds(call) })
-		}
-		return err
+		return w.openStream()
 	}
 	if _, err := w.book.Out(ctx, absolute(w.o.Path)); err != nil {
 		return err
@@ -113,21 +111,40 @@ func (w *writer) open(ctx context.Context, standing Standing) (err error) {
 			return err
 		}
 		w.old.amend, w.old.torn = false, false
+		w.seen = w.old.size
 	}
 	if w.form == outPacked {
-		w.sink, err = w.o.openPacked(w.sizeNow(), w.book.Wrote)
+		w.old.size = w.seen
+	}
+	file, err := w.o.openFile(w.old.size, w.seen, w.book.Wrote)
+	if err != nil {
 		return err
 	}
-	w.sink, err = w.o.openFile(w.old.size, w.book.Wrote)
+	w.sink = file
+	if w.form != outPacked {
+		return nil
+	}
+	pack, err := packer(w.o.Path)
+	if err == nil {
+		w.sink = &packedSink{file: file, pack: pack}
+	}
 	return err
 }
 
-func (w *writer) sizeNow() int64 {
-	info, err := os.Stat(w.o.Path)
+func (w *writer) openStream() error {
+	stream, err := w.o.openStream()
 	if err != nil {
-		return 0
+		return err
 	}
-	return info.Size()
+	w.sink = stream
+	if !w.o.ByInput {
+		return nil
+	}
+	gate, err := newGate(stream, w.spoolDir, func(call int) bool { return call < w.x.calls() && !w.x.holds(call) })
+	if err == nil {
+		w.sink = gate
+	}
+	return err
 }
 
 // needs says that OUT lacks the line of a call that has an answer.
