@@ -350,8 +350,8 @@ func (c *Core) debit(l *lane, a *attempt) {
 	l.accel.debit(&a.w, 1)
 	l.rate.add(c.now, a.w.in)
 	l.since.add(a.w.in, 1)
-	for _, d := range [...]Dim{Requests, Input} {
-		if b := &l.b[d]; b.growRate(c.now, l.rate.per(c.now, d)) {
+	for _, d := range [...]Dim{Requests, Input, Output} {
+		if b := &l.b[d]; b.g < maxGain && b.growRate(c.now, c.own(l, d)) {
 			c.say(NoteRate, l, 0, d, b.g)
 		}
 	}

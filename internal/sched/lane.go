@@ -36,12 +36,13 @@ type group struct {
 
 // lane is org × pool × tier: the thing that has limits, a window, a mirror.
 type lane struct {
-	id    LaneID
-	cfg   LaneConfig
-	org   *org
-	pool  *pool
-	group *group
-	at    time.Duration // to which the mirror is advanced
+	id     LaneID
+	cfg    LaneConfig
+	org    *org
+	pool   *pool
+	group  *group
+	at     time.Duration // to which the mirror is advanced
+	opened time.Duration
 
 	b     [NumDims]bucket
 	drain float64 // integral of rho: output tokens an attempt in flight produced
@@ -101,7 +102,7 @@ type lane struct {
 }
 
 func (c *Core) addLane(cfg LaneConfig) {
-	l := &lane{id: LaneID(len(c.lanes)), cfg: cfg, at: c.now, waiting: LimitWork, waitSince: c.now}
+	l := &lane{id: LaneID(len(c.lanes)), cfg: cfg, at: c.now, waiting: LimitWork, waitSince: c.now, opened: c.now}
 	l.org = c.orgNamed(cfg.Org)
 	l.org.lanes = append(l.org.lanes, l)
 	l.pool = c.pools[c.Pool(cfg.Pool)]

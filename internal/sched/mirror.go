@@ -88,22 +88,32 @@ func (b *bucket) learn(perMinute float64, told bool) {
 // lets nothing through and nothing is learned).
 func (b *bucket) advance(dt, fade, drain float64, paced, endgame bool) {
 	from := b.lvl
-	lvl := b.lvl + (b.r-drain)*dt
+	to := from + (b.r-drain)*dt
 	if b.colNow > 0 {
-		lvl = others(lvl, b.colNow*colFade*(1-fade))
+		to = others(to, b.colNow*colFade*(1-fade))
 		b.colNow *= fade
 	}
-	b.lvl = min(b.cap, lvl)
+	b.lvl = min(b.cap, to)
 	b.cum += drain * dt
 	if paced {
-		u := b.pace(endgame)
-		if endgame || math.IsInf(b.cap, 1) {
-			b.credit += u * dt
-		} else {
-			b.credit += b.flow(from, b.lvl, dt)
-		}
-		b.credit = min(b.credit, b.creditCap(u))
+		b.earn(from, to, dt, endgame)
 	}
+}
+
+// earn adds the pacing credit of dt seconds in which the level went from one
+// value to another, which may be beyond the capacity.
+func (b *bucket) earn(from, to, dt float64, endgame bool) {
+	u := b.pace(endgame)
+	switch {
+	case endgame || math.IsInf(b.cap, 1):
+		b.credit += u * dt
+	case to > b.cap:
+		rising := dt * max(0, b.cap-from) / (to - from)
+		b.credit += b.flow(from, b.cap, rising) + u*(dt-rising)
+	default:
+		b.credit += b.flow(from, to, dt)
+	}
+	b.credit = min(b.credit, b.creditCap(u))
 }
 
 func (b *bucket) debit(w float64) {

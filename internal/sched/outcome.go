@@ -192,6 +192,9 @@ func (c *Core) onFailed(e *Failed) {
 	}
 }
 
+// maxResets of reused connections in a row are nobody's fault; more are the lane's.
+const maxResets = 8
+
 // blame decides whose fault a failure is: the call's only where others were
 // answered on the lane meanwhile (interface.md).
 func (c *Core) blame(l *lane, a *attempt, f Failure) verdict {
@@ -201,7 +204,7 @@ func (c *Core) blame(l *lane, a *attempt, f Failure) verdict {
 		l.alone.lost(a.id)
 		c.probeLost(l, a)
 		return noFault
-	case f == ReusedReset && k.resets < 3:
+	case f == ReusedReset && k.resets < maxResets:
 		k.resets++
 		l.alone.lost(a.id)
 		c.probeLost(l, a)

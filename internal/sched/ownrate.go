@@ -42,6 +42,16 @@ func (o *ownRate) per(now time.Duration, d Dim) float64 {
 	return sum / secs(rateBins*rateBin)
 }
 
+// lastSecond is the requests of the last second.
+func (o *ownRate) lastSecond(now time.Duration) float64 {
+	o.turn(now)
+	sum := 0.0
+	for i := range int64(rateBins / 2) {
+		sum += o.bin[(o.at+rateBins-i)%rateBins][0]
+	}
+	return sum
+}
+
 // enough says whether the two seconds hold more than chance.
 func (o *ownRate) enough(now time.Duration) bool {
 	return o.per(now, Requests)*secs(rateBins*rateBin) >= 4
@@ -61,6 +71,14 @@ func (t *tally) restart(now time.Duration) { *t = tally{at: now, on: true} }
 func (t *tally) add(in, sign float64) {
 	t.sum[0] += sign
 	t.sum[1] += sign * in
+}
+
+// told says whether a refusal now tells anything about a rate: something sent
+// since the last one was admitted. What is out for a second counts as such,
+// for refusals come at once. In an outage nothing was, and each refusal would
+// cut a ceiling that has nothing to do with it.
+func (t *tally) told(now time.Duration, o *ownRate) bool {
+	return !t.on || t.sum[0]-o.lastSecond(now) >= 0.5
 }
 
 // per second, of requests or input tokens; 0 while that would be chance.

@@ -166,7 +166,8 @@ const (
 	gStep     = 0.03
 	gSlow     = 0.003
 	gInterval = 5 * time.Second
-	gPatience = 90.0 // seconds without a refusal that double the slow step: limits may be lifted
+	gPatience = 45.0 // seconds without a refusal that double the slow step: limits may be lifted
+	gMost     = 0.25
 )
 
 // growRate lets a learned ceiling recover while it is what binds.
@@ -186,7 +187,11 @@ func (b *bucket) growRate(now time.Duration, own float64) bool {
 		b.g = min(near, b.g+gStep)
 	} else {
 		clean := secs(now-b.cutAt) / gPatience
-		b.g = min(maxGain, b.g+gSlow*(1+clean*clean))
+		b.g += min(gMost, gSlow*(1+clean*clean*clean))
+		if b.blind && b.g >= maxGain { // there is no refill to be a multiple of
+			b.r, b.g, b.gFail = b.r*b.g, 1, b.gFail/b.g
+		}
+		b.g = min(maxGain, b.g)
 	}
 	return true
 }

@@ -16,7 +16,7 @@ import (
 type trouble struct {
 	*world
 	rng     *rand.Rand
-	last    string
+	worst   map[AttemptID]Persist
 	share   float64 // of attempts that come to no good
 	twin    []ledger
 	streams int
@@ -25,7 +25,7 @@ type trouble struct {
 
 func drawTrouble(t *testing.T, r *rapid.T) *trouble {
 	seed := rapid.Uint64().Draw(r, "seed")
-	w := &trouble{rng: rand.New(rand.NewPCG(seed, 1))}
+	w := &trouble{rng: rand.New(rand.NewPCG(seed, 1)), worst: map[AttemptID]Persist{}}
 	w.share = rapid.SampledFrom([]float64{0, 0.02, 0.2, 0.6}).Draw(r, "trouble")
 	w.ledgers = rapid.Bool().Draw(r, "ledgers")
 	cfg := Config{
@@ -35,7 +35,7 @@ func drawTrouble(t *testing.T, r *rapid.T) *trouble {
 	w.world = newWorld(t, cfg)
 	w.stream = rapid.Bool().Draw(r, "stream")
 	w.latency = func(Send) time.Duration { return time.Duration((0.2 + w.rng.ExpFloat64()) * 1e9) }
-	w.refuse, w.fail = w.refusal, w.failure
+	w.refuse, w.fail, w.record = w.refusal, w.failure, w.account
 	if w.ledgers {
 		for range 2 {
 			w.twin = append(w.twin, ledger{limit: w.rng.Int64N(200_000)})
@@ -114,7 +114,6 @@ func TestProperties(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		w := drawTrouble(t, r)
 		w.check = func() { w.verify(r) }
-		w.record = func(ev Event, acts []Action) { w.last = fmt.Sprintf("%T %v acts %d", ev, ev, len(acts)) }
 		w.wander(r)
 		w.run(400 * time.Hour)
 		w.over(r)
@@ -148,12 +147,72 @@ func (w *trouble) wander(r *rapid.T) {
 	}
 }
 
+// account keeps the slow twin of the ledgers: what each attempt reserved, and
+// what became of it (facts/control.md B.10).
+func (w *trouble) account(ev Event, acts []Action) {
+	switch e := ev.(type) {
+	case *Done:
+		w.book(e.Attempt, e.Cost)
+	case *Refused:
+		if e.Refusal.Class == Unknown504 {
+			w.book(e.Attempt, w.worst[e.Attempt].Worst)
+		} else {
+			w.book(e.Attempt, 0)
+		}
+	case *Failed:
+		if e.Failure == NotSent {
+			w.book(e.Attempt, 0)
+		} else {
+			w.book(e.Attempt, w.worst[e.Attempt].Worst)
+		}
+	}
+	for _, a := range acts {
+		if p, ok := a.(*Persist); ok {
+			w.worst[p.Attempt] = *p
+			for _, id := range w.ledgersOf(p.Call) {
+				w.twin[id].reserved += p.Worst
+			}
+		}
+	}
+}
+
+func (w *trouble) book(id AttemptID, cost int64) {
+	p, ok := w.worst[id]
+	if !ok {
+		w.t.Fatalf("attempt %d ended without an intent, or twice", id)
+	}
+	delete(w.worst, id)
+	for _, l := range w.ledgersOf(p.Call) {
+		w.twin[l].reserved -= p.Worst
+		w.twin[l].spent += cost
+	}
+}
+
+func (w *trouble) ledgersOf(id CallID) []LedgerID {
+	return w.c.streams[w.calls[id].Stream].Ledgers
+}
+
 func (w *trouble) verify(r *rapid.T) {
 	c := w.c
 	for i := range c.ledgers {
 		limit, spent, reserved := c.Ledger(LedgerID(i))
 		if spent+reserved > limit {
 			r.Fatalf("at %v: %d spent and %d reserved of %d", w.now, spent, reserved, limit)
+		}
+	}
+	for i := range w.twin {
+		limit, spent, reserved := c.Ledger(LedgerID(i))
+		if t := &w.twin[i]; spent != t.spent || reserved != t.reserved || limit != t.limit {
+			r.Fatalf("at %v ledger %d: %d spent and %d reserved of %d, the twin has %+v", w.now, i, spent, reserved, limit, *t)
+		}
+	}
+	for _, l := range c.lanes {
+		sum := time.Duration(0)
+		for _, d := range c.Lane(l.id).Clocks {
+			sum += d
+		}
+		if sum != c.now-l.opened {
+			r.Fatalf("at %v the clocks of lane %d sum to %v", w.now, l.id, sum)
 		}
 	}
 	for _, g := range c.groups {
@@ -200,7 +259,7 @@ func (w *trouble) honest(r *rapid.T) {
 			why += fmt.Sprintf(" %d(%d,%d)", c.calls[s].id, c.calls[s].in, c.calls[s].worst)
 		}
 	}
-	why += fmt.Sprint(" owed ", c.pools[0].owed, c.ledgers, "last ev", w.last)
+	why += fmt.Sprint(" owed ", c.pools[0].owed, c.ledgers)
 	c.out.reset()
 	c.dispatch()
 	for _, a := range c.out.acts {

@@ -218,7 +218,7 @@ func (c *Core) cutWindow(l *lane, a *attempt, d Dim) {
 // cutHidden: the headers show room, so the limit that refused is another one:
 // it shows as a rate, which is remembered.
 func (c *Core) cutHidden(l *lane, a *attempt, d Dim) {
-	if !c.fresh(l, a) {
+	if !c.fresh(l, a) || !l.since.told(c.now, &l.rate) {
 		return
 	}
 	b := &l.b[d]
@@ -244,7 +244,7 @@ func (c *Core) cutBlind(l *lane, a *attempt, d Dim) {
 		c.cutWindow(l, a, d)
 		return
 	}
-	if a.id <= l.cutAt && b.r > 0 {
+	if b.r > 0 && (a.id <= l.cutAt || !l.since.told(c.now, &l.rate)) {
 		return
 	}
 	if b.blind {
@@ -269,9 +269,10 @@ func (c *Core) own(l *lane, d Dim) float64 {
 // the ceiling rises with use.
 func (c *Core) slowGrowth(l *lane, a *attempt) {
 	l.ramp.spoil()
-	if !c.fresh(l, a) {
+	if !c.fresh(l, a) || !l.since.told(c.now, &l.rate) {
 		return
 	}
+	l.since.restart(c.now)
 	for _, d := range [...]Dim{Requests, Input} {
 		if b := &l.b[d]; b.r > 0 {
 			b.cutRate(c.now, 0.8*c.own(l, d)/b.r, 0)
@@ -327,29 +328,42 @@ func (l *lane) denies(model uint16) bool {
 	return false
 }
 
-// streak counts refusals that only a cap on the day explains: alone, each
-// after its retry-after, while the headers show plenty (B.6, DAILY).
+// streak counts refusals that only a cap on the day explains: alone, each after
+// its retry-after, while the headers show plenty (B.6, DAILY). A short outage
+// of a limiter looks the same, so it must last; without headers, longer.
 type streak struct {
 	n     int
+	began time.Duration
 	until time.Duration // end of the last one's retry-after
 }
 
+const (
+	streakLong  = 4
+	streakFor   = 30 * time.Second
+	streakBlind = 2 * time.Minute
+)
+
 func (c *Core) daily(l *lane, a *attempt, rf *Refusal) bool {
 	s := &l.streak
-	plenty := true
+	least := streakFor
 	for _, d := range [...]Dim{Requests, Input} {
-		if b := &l.b[d]; b.r > 0 && b.lvl < 0.5*b.cap {
-			plenty = false
+		switch b := &l.b[d]; {
+		case !b.armed:
+			least = streakBlind
+		case b.lvl < 0.5*b.cap:
+			return false
 		}
 	}
-	switch {
-	case l.n > 0 || !plenty || rf.RetryAfter <= 0:
+	if l.n > 0 || rf.RetryAfter <= 0 {
 		return false
-	case a.sent >= s.until:
-		s.n++
+	}
+	if a.sent >= s.until {
+		if s.n++; s.n == 1 {
+			s.began = c.now
+		}
 	}
 	s.until = max(s.until, c.now+rf.RetryAfter)
-	if s.n < 4 {
+	if s.n < streakLong || c.now-s.began < least {
 		return false
 	}
 	*s = streak{}
