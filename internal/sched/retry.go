@@ -72,3 +72,13 @@ func (c *Core) backoff(k int32) time.Duration {
 	}
 	return c.rng.upTo(min(d, c.cfg.MaxDelay))
 }
+
+func (t *thinning) success(c *Core, l *lane, probe bool) {
+	if probe {
+		t.flying = false
+		l.rb.add(c.now, 3)
+		l.pool.rb.add(c.now, 3)
+	}
+	t.gap = time.Second
+	t.next = 0
+}

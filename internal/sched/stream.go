@@ -1,6 +1,9 @@
 package sched
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // stream is a job, or a class of gateway callers.
 type stream struct {
@@ -29,7 +32,7 @@ func (c *Core) addStream(cfg StreamConfig) {
 		cfg.Weight = 1
 	}
 	cfg.Priority = min(cfg.Priority, NumPriorities-1)
-	cfg.Ledgers = append([]LedgerID(nil), cfg.Ledgers...)
+	cfg.Ledgers = slices.DeleteFunc(slices.Clone(cfg.Ledgers), func(id LedgerID) bool { return id < 0 })
 	c.streams = append(c.streams, &stream{id: StreamID(len(c.streams)), StreamConfig: cfg})
 }
 

@@ -11,9 +11,10 @@ type aimd struct {
 	w      float64 // attempts; +Inf: at the cap
 	fail   float64 // where "concurrent connections" struck; 0: no memory
 	round  time.Duration
-	slowAt time.Duration
-	peak   int  // most in flight in this round
-	bad    bool // a refusal in this round
+	slowAt time.Duration // of the last step near fail
+	slow   time.Duration // between steps there
+	peak   int           // most in flight in this round
+	bad    bool          // a refusal in this round
 	why    Class
 }
 
@@ -28,6 +29,25 @@ func (a *aimd) cut(n int, capacity float64) {
 	a.w = max(1, 0.5*min(a.w, float64(n), capacity))
 	a.bad = true
 }
+
+// strike remembers where the server's count of connections was met; met there
+// again, the next try comes later.
+func (a *aimd) strike(now time.Duration, n int, capacity float64) {
+	again := a.fail > 0 && math.Abs(float64(n)-a.fail) <= max(1, 0.1*a.fail)
+	a.cut(n, capacity)
+	if a.slow = min(2*a.slow, slowest); !again {
+		a.slow = slowStep
+	}
+	a.fail = float64(n)
+	a.why, a.round, a.slowAt = Concurrency, now, now
+}
+
+// One attempt more is tried near a server's count of connections after so long,
+// later after each time it is met at the same place.
+const (
+	slowStep = 20 * time.Second
+	slowest  = 3 * time.Minute
+)
 
 // grow opens the window after a clean round that used it (B.6), by a twentieth
 // of the cap, but not faster than by a quarter of itself: under a server's cap
@@ -45,7 +65,7 @@ func (a *aimd) grow(now, round time.Duration, capacity float64, n int) bool {
 	if a.fail > 0 && a.w+step > 0.9*a.fail {
 		if a.w < 0.9*a.fail {
 			step = 0.9*a.fail - a.w
-		} else if now-a.slowAt < 20*time.Second {
+		} else if now-a.slowAt < a.slow {
 			return false
 		} else {
 			step = 1
@@ -122,7 +142,7 @@ func (c *Core) window(l *lane) (n float64, why Limit, opens time.Duration) {
 		}
 		opens = l.aimd.round + l.lat.round()
 		if f := l.aimd.fail; f > 0 && l.aimd.w >= 0.9*f {
-			opens = max(opens, l.aimd.slowAt+20*time.Second)
+			opens = max(opens, l.aimd.slowAt+l.aimd.slow)
 		}
 	}
 	if l.ramp.g < n {
