@@ -75,7 +75,8 @@ func (w *writer) table(ctx context.Context) error {
 			settled++
 		}
 	}
-	if _, err := os.Stat(w.o.Path); err == nil && w.settled == 0 && settled == w.old.has.count() && !w.old.amend {
+	asked := !w.o.ByInput || w.old.ordered
+	if _, err := os.Stat(w.o.Path); err == nil && w.settled == 0 && settled == w.old.has.count() && !w.old.amend && asked {
 		return nil // it says all of this already
 	}
 	_, err := w.o.replaceRaw(func(f *os.File) error {

@@ -28,15 +28,15 @@ var tableCells = []string{"completion", "stop_reason", "status", "error", "model
 
 // foundTable is a table that stands at OUT: a hash of each call's cells.
 type foundTable struct {
-	has   callSet
+	standingOut
 	cells []uint64
-	lines []int // where the call's row stands, for errors
+	rows  []int // where the call's row stands, for errors
 	seed  maphash.Seed
 }
 
 // readFoundTable reads which calls a table has rows of.
 func readFoundTable(o *Output, x *index, outcome func(int) Outcome) (*foundTable, error) {
-	t := &foundTable{newCallSet(x.calls()), make([]uint64, x.calls()), make([]int, x.calls()), maphash.MakeSeed()}
+	t := &foundTable{newStandingOut(x.calls()), make([]uint64, x.calls()), make([]int, x.calls()), maphash.MakeSeed()}
 	if err := checkTableHead(o); err != nil {
 		return nil, err
 	}
@@ -67,8 +67,11 @@ func (t *foundTable) row(o *Output, x *index, outcome func(int) Outcome, line []
 		return &ForeignError{o.Path, n, fmt.Sprintf("this job has no answer for %q yet", id)}
 	}
 	cells := gjson.GetManyBytes(line, tableCells...)
-	t.has.add(call)
-	t.cells[call], t.lines[call] = t.hash(cells), n
+	if t.has.has(call) {
+		t.amend = true // it stands twice
+	}
+	t.note(call)
+	t.cells[call], t.rows[call] = t.hash(cells), n
 	return nil
 }
 
@@ -133,7 +136,7 @@ func (w *writer) examineTable(ctx context.Context, known holding) error {
 	if err != nil {
 		return err
 	}
-	w.old.has, w.old.ordered = t.has, true
+	w.old = t.standingOut
 	if left, err := leftBy(ctx, w.book, w.o); left != nil || err != nil {
 		return err // as the last run left it
 	}
@@ -163,7 +166,7 @@ func (w *writer) examineTable(ctx context.Context, known holding) error {
 			return err
 		}
 		if unknown.has(call) {
-			return &ForeignError{w.o.Path, t.lines[call], "it holds another answer than this job's"}
+			return &ForeignError{w.o.Path, t.rows[call], "it holds another answer than this job's"}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -259,5 +260,25 @@ func TestParquetRequestsWithoutNulls(t *testing.T) {
 	f = b.fleet()
 	if e := b.run(f); e.code != ExitOK || !strings.Contains(f.bodies[0][0], sys) {
 		t.Errorf("exit %d, sent %v, %v", e.code, f.bodies, e.err)
+	}
+}
+
+// A finished table is put in the order of the input when that is asked for later.
+func TestTableIsOrderedLater(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Inputs = []string{b.input("in.jsonl", 40)}
+	b.cfg.Output.Path = filepath.Join(b.dir, "out.csv")
+	for _, byInput := range []bool{false, true} {
+		b.cfg.Output.ByInput = byInput
+		if e := b.run(b.fleet()); e.code != ExitOK {
+			t.Fatalf("exit %d, %v", e.code, e.err)
+		}
+		ordered := true
+		for i, row := range tableOf(t, b.cfg.Output.Path)[1:] {
+			ordered = ordered && row[0] == fmt.Sprintf("r/%d", i)
+		}
+		if ordered != byInput {
+			t.Errorf("by input %v: ordered %v", byInput, ordered)
+		}
 	}
 }
