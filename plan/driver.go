@@ -54,7 +54,6 @@ type driver struct {
 	flying   []*flight
 	free     []*flight
 	heap     flights
-	seq      uint64
 	batch    []sched.Call
 	settled  []uint64 // bit set by call
 

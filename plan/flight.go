@@ -10,7 +10,6 @@ import (
 // flight is one exchange seen from the client.
 type flight struct {
 	at      time.Duration // when its next event is due
-	seq     uint64        // of its entry in the heap
 	pos     int           // in the heap; -1: not there
 	index   int           // in driver.flying
 	x       *emulator.Exchange
@@ -45,7 +44,7 @@ func (d *driver) send(now time.Duration, m *emulator.Model, s *sched.Send) {
 	d.out.sent(now, s, len(d.flying), d.inFlight[s.Lane])
 	if o := d.outage(now); o != nil {
 		f.fate, f.at = unsent, now+o.Fails
-		d.push(f)
+		d.heap.push(f)
 		return
 	}
 	a := c.Arrival
@@ -60,7 +59,7 @@ func (d *driver) send(now time.Duration, m *emulator.Model, s *sched.Send) {
 	if f.first {
 		f.at = f.x.FirstByte
 	}
-	d.push(f)
+	d.heap.push(f)
 }
 
 func (d *driver) newFlight() *flight {
@@ -72,18 +71,12 @@ func (d *driver) newFlight() *flight {
 	return &flight{}
 }
 
-func (d *driver) push(f *flight) {
-	d.seq++
-	f.seq = d.seq
-	d.heap.push(f)
-}
-
 // arrived is what a client sees at a flight's due time.
 func (d *driver) arrived(now time.Duration, m *emulator.Model, f *flight) {
 	if f.first {
 		f.first, f.headed = false, true
 		f.at = f.x.End
-		d.push(f)
+		d.heap.push(f)
 		d.headers = sched.Headers{Attempt: f.attempt, Reading: readingOf(m, f.x, f.x.FirstByte)}
 		d.step(now, m, &d.headers)
 		return
@@ -142,5 +135,5 @@ func (d *driver) end(now, seen time.Duration, m *emulator.Model, f *flight, why 
 	}
 	d.heap.drop(f)
 	f.fate, f.first, f.at = why, false, seen
-	d.push(f)
+	d.heap.push(f)
 }

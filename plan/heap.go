@@ -1,7 +1,8 @@
 package plan
 
-// flights is a heap of flights by (due time, attempt) that can take
-// any of them out.
+// flights is a heap of flights by (due time, attempt) that can take any of
+// them out. Of several due at one instant the older attempt's comes first, as
+// a Fleet orders them.
 type flights []*flight
 
 func (h flights) less(i, j int) bool {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flotilla-llm/flotilla/internal/sched"
 	"pgregory.net/rapid"
 )
 
@@ -14,16 +15,16 @@ func TestFlightsAgreeWithAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h flights
 		var list []*flight
-		seq := uint64(0)
+		last := sched.AttemptID(0)
 		less := func(a, b *flight) int {
 			if a.at != b.at {
 				return int(a.at - b.at)
 			}
-			return int(a.seq) - int(b.seq)
+			return int(a.attempt - b.attempt)
 		}
 		push := func(*rapid.T) {
-			seq++
-			f := &flight{at: time.Duration(rapid.IntRange(0, 20).Draw(t, "at")), seq: seq}
+			last++
+			f := &flight{at: time.Duration(rapid.IntRange(0, 20).Draw(t, "at")), attempt: last}
 			h.push(f)
 			list = append(list, f)
 			slices.SortFunc(list, less)
@@ -35,7 +36,7 @@ func TestFlightsAgreeWithAList(t *testing.T) {
 					t.Skip("empty")
 				}
 				if got := h.pop(); got != list[0] {
-					t.Fatalf("popped (%v, %d), want (%v, %d)", got.at, got.seq, list[0].at, list[0].seq)
+					t.Fatalf("popped (%v, %d), want (%v, %d)", got.at, got.attempt, list[0].at, list[0].attempt)
 				}
 				list = list[1:]
 			},
