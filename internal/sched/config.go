@@ -94,6 +94,7 @@ type LaneConfig struct {
 	// Last known good values of an earlier run, as hints (B.5); 0: none.
 	HintRamp, HintWindow float64
 	HintRate             [NumDims]float64
+	HintPerDay           int64 // a rolling daily cap that was learned; not held to where TokensPerDay is known
 }
 
 // DayUse is our own use of a lane in one bin of 10 minutes.

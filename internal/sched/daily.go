@@ -36,7 +36,9 @@ func startOf(minute int64) time.Duration {
 func (y *day) open(cfg LaneConfig, now time.Duration) {
 	y.bins = make([]float64, dayMinutes+1)
 	y.at = minuteOf(now)
-	y.limit = float64(cfg.TokensPerDay)
+	if y.limit = float64(cfg.TokensPerDay); y.limit == 0 {
+		y.limit, y.learned = float64(cfg.HintPerDay), cfg.HintPerDay > 0
+	}
 	for _, u := range cfg.DayUse {
 		for i := range int64(10) {
 			if m := minuteOf(u.Start) + i; m > y.at-dayMinutes && m <= y.at {
@@ -151,5 +153,18 @@ func (c *Core) dayGate(l *lane, w *weight) time.Duration {
 		c.sayUntil(NoteParked, l, Daily, at)
 	}
 	y.reopens = at
+	if y.learned && y.stopped {
+		return c.doubt(l, at)
+	}
 	return at
+}
+
+// doubt has a learned cap that stopped the lane for half an hour asked about: it
+// is only what we had used when it was met, and others' use may have been in it.
+func (c *Core) doubt(l *lane, at time.Duration) time.Duration {
+	ask := l.day.since + dailyGapMax
+	if c.now >= ask {
+		l.park = park{on: true, class: Daily, since: l.day.since, until: at, probe: c.now, gap: dailyGapMax}
+	}
+	return min(at, max(ask, c.now+minWait))
 }
