@@ -153,9 +153,7 @@ func (o *Output) replaceRaw(write func(*os.File) error) (size int64, err error) 
 // replaceFile writes a file beside path and renames it over path once it is on
 // disk; the old one stands until then. The mode is the old file's, else 0644.
 func replaceFile(path string, write func(*os.File) error) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // a link goes on leading there
-	}
+	path = linkTarget(path) // a link goes on leading there
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
@@ -180,4 +178,19 @@ func replaceFile(path string, write func(*os.File) error) error {
 		_ = os.Remove(f.Name())
 	}
 	return err
+}
+
+// linkTarget follows the links of a file's name, to one that is not there yet too.
+func linkTarget(path string) string {
+	for range 40 { // as many as Linux follows
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return path
 }

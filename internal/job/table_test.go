@@ -282,3 +282,32 @@ func TestTableIsOrderedLater(t *testing.T) {
 		}
 	}
 }
+
+// A link at OUT leads on to its file, also to one that is not there yet.
+func TestLinkedOutStaysALink(t *testing.T) {
+	for _, ext := range []string{".csv", ".parquet", ".jsonl", ".jsonl.gz"} {
+		b := newBench(t)
+		b.cfg.Inputs = []string{b.input("in.jsonl", 3)}
+		if err := os.Mkdir(filepath.Join(b.dir, "far"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		far, mid := filepath.Join(b.dir, "far", "out"+ext), filepath.Join(b.dir, "mid"+ext)
+		b.cfg.Output = Output{Path: filepath.Join(b.dir, "out"+ext), ByInput: true}
+		for link, to := range map[string]string{b.cfg.Output.Path: "mid" + ext, mid: far} {
+			if err := os.Symlink(to, link); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if e := b.run(b.fleet()); e.code != ExitOK {
+				t.Fatalf("%s: exit %d, %v", ext, e.code, e.err)
+			}
+		}
+		if info, err := os.Lstat(far); err != nil || !info.Mode().IsRegular() {
+			t.Errorf("%s: the file is not where the link leads: %v", ext, err)
+		}
+		if to, err := os.Readlink(b.cfg.Output.Path); err != nil || to != "mid"+ext {
+			t.Errorf("%s: the link is gone: %v", ext, err)
+		}
+	}
+}
