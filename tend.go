@@ -1,0 +1,128 @@
+package flotilla
+
+import (
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/sched"
+)
+
+// tend looks after a stream once a turn of the loop: it refills it, notices
+// that it is done, stuck or out of time, and ends it. It returns when it must
+// be looked at again, Never if only an event can change anything.
+func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
+	if s.ended() {
+		return sched.Never
+	}
+	f.conclude(now, s)
+	f.hold(now, s)
+	f.fill(now, s)
+	view := f.core.Stream(s.id)
+	wake := time.Duration(sched.Never)
+	switch {
+	case s.closed && now >= s.drainBy && !s.aborted:
+		s.aborted = true
+		f.abortAll(s)
+	case s.closed && !s.aborted:
+		wake = s.drainBy
+	case s.closed:
+		// Aborted: only an event can change anything.
+	case s.deadline > 0 && now >= s.deadline:
+		f.halt(now, s, DeadlinePassed, nil)
+		wake = s.drainBy
+	case s.deadline > 0:
+		wake = s.deadline
+	}
+	if f.quitting && s.closed && now >= s.drainBy {
+		s.letGo()
+	}
+	if s.purse.until > 0 {
+		wake = min(wake, s.purse.until)
+	}
+	if !s.closed && view.Queued > 0 && view.InFlight == 0 {
+		wake = min(wake, f.stuck(now, s, view))
+	}
+	if s.open == 0 && s.flying == 0 && s.owed == 0 && (s.eof || s.closed) {
+		f.finish(now, s)
+		return sched.Never
+	}
+	return wake
+}
+
+// conclude halts a stream whose fleet has failed or is being closed, also one that
+// was opened since.
+func (f *Fleet) conclude(now time.Duration, s *stream) {
+	switch {
+	case f.fatal != nil:
+		f.halt(now, s, Stopped, f.fatal)
+	case f.quitting:
+		f.halt(now, s, Interrupted, nil)
+	}
+}
+
+// hold keeps a source that takes its results slowly from filling the memory
+// with them.
+func (f *Fleet) hold(now time.Duration, s *stream) {
+	switch {
+	case !s.held && s.undelivered > holdBytes:
+		s.held = true
+	case s.held && s.undelivered < resumeBytes:
+		s.held = false
+	default:
+		return
+	}
+	f.step(now, &sched.PauseStream{Stream: s.id, Paused: s.held})
+}
+
+// stuck decides whether a stream with calls but nothing in flight can ever go
+// on: a cap may hold it, or every lane be closed for too long.
+func (f *Fleet) stuck(now time.Duration, s *stream, view sched.StreamView) time.Duration {
+	if view.BudgetBound && (view.Ledger != s.purse.ledger || s.purse.dry && !s.purse.asking) {
+		s.budget = f.capError(s, view.Ledger, Money(view.Needs))
+		f.halt(now, s, CapReached, nil)
+		return now
+	}
+	if !view.AllClosed {
+		return sched.Never
+	}
+	wait := cmpDur(s.opt.MaxWait, time.Hour)
+	if view.ClosedFor == sched.Daily {
+		wait = cmpDur(s.opt.MaxWaitDaily, 25*time.Hour)
+	}
+	limit := view.ClosedSince + wait
+	if (view.Reopens != 0 && view.Reopens > limit) || now >= limit || view.Reopens == sched.Never {
+		f.halt(now, s, LanesClosed, nil)
+		return now
+	}
+	return limit
+}
+
+func cmpDur(a, b time.Duration) time.Duration {
+	if a != 0 {
+		return a
+	}
+	return b
+}
+
+// finish ends a stream and lets Carry return.
+func (f *Fleet) finish(now time.Duration, s *stream) {
+	if !s.closed {
+		s.closed, s.cause = true, Finished
+		f.step(now, &sched.CloseStream{Stream: s.id})
+	}
+	if s.cause == DeadlinePassed && s.eof && s.dropped == 0 {
+		s.cause = Finished // the last calls were in flight when it passed
+	}
+	s.report = f.reportOn(now, s)
+	s.deliveries.close()
+	close(s.finished)
+}
+
+// capError says which cap holds a call.
+func (f *Fleet) capError(s *stream, ledger sched.LedgerID, needs Money) *BudgetExceededError {
+	limit, spent, reserved := f.core.Ledger(ledger)
+	e := &BudgetExceededError{Cap: Money(limit), Spent: Money(spent + reserved), Needs: needs}
+	if ledger == s.purse.ledger {
+		e.Per = 24 * time.Hour
+	}
+	return e
+}
