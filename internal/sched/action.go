@@ -75,7 +75,7 @@ type NoteKind uint8
 
 // Notes.
 const (
-	NoteParked       NoteKind = iota // the lane (or its whole org: one note per lane) stopped for Class
+	NoteParked       NoteKind = iota // the lane, or for an account's class or Spend its whole org, stopped for Class; one note
 	NoteReopened                     // it takes calls again
 	NoteColleague                    // others use Value (0..1) of Dim's refill; sent on a change of a tenth
 	NoteRamp                         // the ramp ceiling is now Value attempts

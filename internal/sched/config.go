@@ -84,7 +84,7 @@ type LaneConfig struct {
 	Tier Tier
 
 	Group int32 // lanes of equal Group share Cap (org × family)
-	Cap   int   // attempts the group may have in flight; the last one set holds
+	Cap   int   // attempts the group may have in flight; the last one set holds; 0: none until SetCap
 
 	PerMinute    [NumDims]float64 // known limits; 0: unknown until a header tells
 	LimitSource  string           // where PerMinute came from, for people
@@ -110,7 +110,7 @@ type StreamConfig struct {
 	Deadline time.Duration // nothing new is sent after it; 0: none
 	Ledgers  []LedgerID    // the money its calls draw on
 	N        int64         // calls it will offer in all; 0: unknown
-	MaxQueue int           // 0: no bound
+	MaxQueue int           // how many queued calls the driver lets gather; the core holds what it is offered; 0: no bound
 }
 
 // Priority says who goes first. Higher overtakes lower; none starves.

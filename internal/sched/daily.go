@@ -165,6 +165,7 @@ func (c *Core) doubt(l *lane, at time.Duration) time.Duration {
 	ask := l.day.since + dailyGapMax
 	if c.now >= ask {
 		l.park = park{on: true, class: Daily, since: l.day.since, until: at, probe: c.now, gap: dailyGapMax}
+		return 0 // the call at hand is the probe
 	}
-	return min(at, max(ask, c.now+minWait))
+	return min(at, ask)
 }

@@ -35,15 +35,12 @@ func (l *lane) startRamp(c *Core, hint float64) {
 // stepRamp doubles the ceiling when its time has come.
 func (c *Core) stepRamp(l *lane) {
 	r := &l.ramp
-	if math.IsInf(r.g, 1) {
-		return
-	}
 	if l.n == 0 && l.sentAny && c.now-l.lastSend > idle {
 		alone := l.alone
 		l.startRamp(c, 0)
 		l.alone = alone
 	}
-	if c.now-r.at < c.cfg.step {
+	if math.IsInf(r.g, 1) || c.now-r.at < c.cfg.step {
 		return
 	}
 	if r.bad {
