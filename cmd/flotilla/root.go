@@ -28,6 +28,8 @@ at any moment.`,
 		SilenceErrors: true, // report prints them, with their hint
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: refuseEmptyFlags,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpFunc(printHelp)

@@ -41,6 +41,9 @@ func (f *runFlags) run(cmd *cobra.Command, inputs []string) error {
 		return err
 	}
 	f.apply(s)
+	if err := s.checkFloors(); err != nil {
+		return err
+	}
 	r := &runner{
 		flags: f, settings: s, inputs: inputs, command: commandLine(cmd, inputs),
 		in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &lockedWriter{w: cmd.ErrOrStderr()}, errTerminal: terminalOf(cmd.ErrOrStderr()),
@@ -63,6 +66,7 @@ type runner struct {
 	errTerminal *terminal // that standard error leads to; nil: none
 
 	journal  *journal.Journal
+	book     *book // of the job, once begun
 	shares   *shares
 	purse    *purse // nil: no cap per day
 	fleet    *flotilla.Fleet
@@ -87,13 +91,16 @@ func (r *runner) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.knownLimits(ctx, r.flags.prices())
-	for _, w := range s.Warnings {
-		warn(r.err, w)
-	}
 	path, err := journal.Locate(s.Journal, ".")
 	if err != nil {
 		return err
+	}
+	if err := r.apart(path); err != nil {
+		return err
+	}
+	s.knownLimits(ctx, r.flags.prices())
+	for _, w := range s.Warnings {
+		warn(r.err, w)
 	}
 	if r.journal, err = journal.Open(ctx, path, journal.Options{}); err != nil {
 		return err
@@ -152,15 +159,12 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 		return err
 	}
 	r.shares.learn(journal.Realm{Provider: shape.Provider, Emulated: mark}, r.infos, r.fleet.Now)
-	cfg, err := r.jobConfig(shape, mark)
+	run, err := job.Open(ctx, r.fleet, r.jobConfig(shape, mark))
 	if err != nil {
 		return err
 	}
-	run, err := job.Open(ctx, r.fleet, cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, run.Close()) }()
+	carried := false
+	defer func() { err = errors.Join(err, run.Close(), r.takeBack(ctx, carried)) }()
 	if err := run.Begin(ctx, r.books()); err != nil {
 		return err
 	}
@@ -169,14 +173,16 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 	if err := r.confirm(ctx); err != nil {
 		return err // closing the journal gives the job back
 	}
+	carried = true
 	return r.carry(ctx, run)
 }
 
 // books is the journal as the job sees it. The purse is of the job that begins.
 func (r *runner) books() books {
-	return books{r.journal, func(id int64) {
+	return books{r.journal, func(b *book) {
+		r.book = b
 		if r.purse != nil {
-			r.purse.job = id
+			r.purse.job = b.Job.ID
 		}
 	}}
 }

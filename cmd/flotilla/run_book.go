@@ -13,7 +13,7 @@ import (
 // books begins jobs in a journal: it is job.Journal.
 type books struct {
 	*journal.Journal
-	began func(id int64)
+	began func(*book)
 }
 
 // Begin finds or begins the job.
@@ -25,14 +25,17 @@ func (b books) Begin(ctx context.Context, spec job.Spec) (job.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.began(j.ID)
-	return &book{j, b.Journal}, nil
+	taken := &book{Job: j, journal: b.Journal, fresh: spec.Fresh}
+	b.began(taken)
+	return taken, nil
 }
 
 // book is a job of a journal as job.Run wants it.
 type book struct {
 	*journal.Job
 	journal *journal.Journal
+	fresh   bool // begun by --no-cache
+	ended   bool
 }
 
 func (b *book) ID() int64   { return b.Job.ID }
@@ -101,6 +104,7 @@ func (b *book) Signal(ctx context.Context) (job.Signal, error) {
 }
 
 func (b *book) End(ctx context.Context, finished bool, totals json.RawMessage) error {
+	b.ended = true
 	state := journal.Stopped
 	if finished {
 		state = journal.Finished

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
@@ -29,11 +28,7 @@ func (r *runner) dry(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.fleet.Close()) }()
-	cfg, err := r.jobConfig(shape, "")
-	if err != nil {
-		return err
-	}
-	run, err := job.Open(ctx, r.fleet, cfg)
+	run, err := job.Open(ctx, r.fleet, r.jobConfig(shape, ""))
 	if err != nil {
 		return err
 	}
@@ -53,8 +48,8 @@ func (r *runner) printDry() error {
 	}
 	fc := r.forecast()
 	lines := []string{
-		fmt.Sprintf("%s, %s; prices of %s", rowsText(p), strings.Join(p.Models, ", "), p.Priced),
-		fmt.Sprintf("sync, %s; %s", orgs, r.capText()),
+		r.whatText(),
+		joined("; ", "sync, "+orgs, r.capText()),
 		fmt.Sprintf("%s expected, at most %s; %s input tokens", p.Expected, p.Worst, brief(float64(p.Tokens))),
 	}
 	if len(r.settings.Orgs) > 0 && fc.latest > 0 {

@@ -34,14 +34,11 @@ func (f *runFlags) shape(s *Settings) (job.Shape, error) {
 }
 
 // jobConfig is what the job package is asked to do.
-func (r *runner) jobConfig(shape job.Shape, mark string) (job.Config, error) {
+func (r *runner) jobConfig(shape job.Shape, mark string) job.Config {
 	f, s := r.flags, r.settings
 	opt := flotilla.Options{Prefer: f.prefer, MaxSpend: s.MaxSpend, MaxWait: f.maxWait, MaxWaitDaily: f.maxWait}
 	now := r.now()
-	var err error
-	if r.deadline, err = f.deadline.from(now()); err != nil {
-		return job.Config{}, err
-	}
+	r.deadline = f.deadline.from(now())
 	opt.Deadline = r.deadline
 	if s.MaxSpendPerDay > 0 && r.journal != nil {
 		r.purse = &purse{journal: r.journal, limit: s.MaxSpendPerDay, now: now}
@@ -49,14 +46,20 @@ func (r *runner) jobConfig(shape job.Shape, mark string) (job.Config, error) {
 	}
 	return job.Config{
 		Inputs: r.inputs, Stdin: r.in, Shape: shape,
-		Output: job.Output{
-			Path: f.output, Stdout: r.out, Terminal: terminalOf(r.out) != nil,
-			Keep: f.keep, ByInput: f.order == orderInput, Overwrite: f.overwrite,
-		},
+		Output:  r.output(),
 		SkipBad: f.skipBad, Limit: f.limit, OutTokens: f.outTokens.mean, Retry: f.retry, NoCache: f.noCache, Reuse: f.reuse, FailFast: f.failFast,
 		Dir: r.spoolDir(), Command: r.command, Emulated: mark, Prices: f.prices(),
 		Options: opt, Now: now, Say: func(text string) { warn(r.err, text) }, Settled: r.settled,
-	}, nil
+	}
+}
+
+// output is where results go.
+func (r *runner) output() job.Output {
+	f := r.flags
+	return job.Output{
+		Path: f.output, Stdout: r.out, Terminal: terminalOf(r.out) != nil,
+		Keep: f.keep, ByInput: f.order == orderInput, Overwrite: f.overwrite,
+	}
 }
 
 // settled is told by the job of every row.

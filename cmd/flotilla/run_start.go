@@ -25,8 +25,8 @@ func (r *runner) start(mark string) {
 func (r *runner) startLines(mark string) []string {
 	p := &r.plan
 	lines := []string{
-		fmt.Sprintf("job %s: %s, %s; prices of %s", p.Job, rowsText(p), strings.Join(p.Models, ", "), p.Priced),
-		fmt.Sprintf("%s%s; %s; journal %s", orgsText(r.infos), emulatedText(mark), r.capText(), r.journal.Path()),
+		fmt.Sprintf("job %s: %s", p.Job, r.whatText()),
+		joined("; ", orgsText(r.infos)+emulatedText(mark), r.capText(), "journal "+r.journal.Path()),
 	}
 	if p.Pending == 0 {
 		return append(lines, "nothing is left to send")
@@ -36,6 +36,18 @@ func (r *runner) startLines(mark string) []string {
 		lines = append(lines, slow)
 	}
 	return lines
+}
+
+// whatText is what a job consists of.
+func (r *runner) whatText() string {
+	p := &r.plan
+	return joined("; ", joined(", ", rowsText(p), strings.Join(p.Models, ", ")), "prices of "+p.Priced)
+}
+
+// joined joins the parts that say something: a job without rows has no model
+// and no cap.
+func joined(sep string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), sep)
 }
 
 // rowsText counts what is done and what is to do.
@@ -106,6 +118,9 @@ func (r *runner) routeText() string {
 	}
 	if !r.deadline.IsZero() {
 		text += "; deadline " + r.deadline.Local().Format("2006-01-02 15:04:05 MST")
+		if !r.deadline.After(now) {
+			return text + " has passed: nothing is sent"
+		}
 	}
 	return text + "; needs this process"
 }

@@ -243,11 +243,10 @@ type deadline struct {
 	hour, minute int           // the next time the clock shows it, when clock
 	clock        bool
 	at           time.Time
-	text         string
 }
 
 func parseDeadline(text string) (deadline, error) {
-	d := deadline{text: text}
+	var d deadline
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		d.at = t
 		return d, nil
@@ -265,22 +264,21 @@ func parseDeadline(text string) (deadline, error) {
 }
 
 // from is the deadline as wall-clock time, for a run that starts now; zero:
-// there is none.
-func (d deadline) from(now time.Time) (time.Time, error) {
+// there is none. A moment in the past is one too: a script that is run again
+// after its fixed deadline ends as it did at it.
+func (d deadline) from(now time.Time) time.Time {
 	switch {
 	case d.in > 0:
-		return now.Add(d.in), nil
+		return now.Add(d.in)
 	case d.clock:
 		t := time.Date(now.Year(), now.Month(), now.Day(), d.hour, d.minute, 0, 0, now.Location())
 		if !t.After(now) {
 			// By date, not by 24 h: a clock may be set in between.
 			t = time.Date(now.Year(), now.Month(), now.Day()+1, d.hour, d.minute, 0, 0, now.Location())
 		}
-		return t, nil
-	case !d.at.IsZero() && !d.at.After(now):
-		return d.at, fmt.Errorf("--deadline %s has passed: it is %s", d.text, now.Format(time.RFC3339))
+		return t
 	}
-	return d.at, nil
+	return d.at
 }
 
 // round keeps a number of calls a minute to what is worth reading.
