@@ -11,6 +11,7 @@ import (
 // bounds sets the shortest times in which the work that was done could have
 // been done, pool by pool: pools share no limit, so the longest stands.
 func (f *Fleet) bounds(t *tally, views []sched.LaneView) {
+	further := time.Duration(0)
 	for _, p := range f.pools {
 		var orgs []string
 		problem := route.Problem{Soft: f.cfg.SoftFloor, Ramp: route.Ramp(f.cfg.Ramp)}
@@ -31,12 +32,14 @@ func (f *Fleet) bounds(t *tally, views []sched.LaneView) {
 		physical, polite := route.SyncBound(problem)
 		t.report.Bound = max(t.report.Bound, physical.Time)
 		t.report.PoliteBound = max(t.report.PoliteBound, polite.Time)
+		further = max(further, withFurtherOrg(problem))
 		for i := range t.report.Binding {
 			if b := &t.report.Binding[i]; b.Pool == p.name {
 				b.raise(problem, orgs, f.lanes[p.lanes[0]].group.limit)
 			}
 		}
 	}
+	t.report.FurtherOrg = t.report.PoliteBound - further
 }
 
 // boundLane is a lane as the bound sees it. The cap is the etiquette cap and not

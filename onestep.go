@@ -47,3 +47,17 @@ func (b *Binding) raise(problem route.Problem, orgs []string, limit int) {
 	step.Saves = max(now.Time-then.Time, 0)
 	b.OneStep = &step
 }
+
+// withFurtherOrg is the polite bound with one more org, like the best of those
+// there are.
+func withFurtherOrg(problem route.Problem) time.Duration {
+	_, now := route.SyncBound(problem)
+	best := now.Time
+	for i := range problem.Lanes {
+		more := problem
+		more.Lanes = append(problem.Lanes[:len(problem.Lanes):len(problem.Lanes)], problem.Lanes[i])
+		_, then := route.SyncBound(more)
+		best = min(best, then.Time)
+	}
+	return best
+}

@@ -63,3 +63,38 @@ func TestOneStepSavesWhatItSays(t *testing.T) {
 		}
 	}
 }
+
+// What one more org would save is what a run over one more takes less.
+func TestFurtherOrgSavesWhatItSays(t *testing.T) {
+	run := func(n int) (report flotilla.Report) {
+		synctest.Test(t, func(t *testing.T) {
+			sc := emulator.Scenario{
+				Name: "some", Latency: emulator.Latency{TTFT: time.Second, PerSecond: 100},
+				Orgs: emulator.Uniform(n, emulator.Limits{Requests: 1_000_000, Input: 10_000_000, Output: 10_000_000}),
+			}
+			w := newWorld(t, emulator.Options{Scenario: sc, Seed: 1})
+			cfg := w.config()
+			var names []string
+			for _, o := range sc.Orgs {
+				names = append(names, o.Name)
+			}
+			cfg.Orgs = orgs(names...)
+			cfg.Conc = map[string]int{"haiku": 20}
+			fleet := newFleet(t, cfg)
+			r, err := fleet.Carry(t.Context(), &rows{fleet: fleet, bodies: bodies(6000)}, flotilla.Options{N: 6000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			report = r
+		})
+		return report
+	}
+	before, after := run(1), run(2)
+	saved := before.Ended.Sub(before.Started) - after.Ended.Sub(after.Started)
+	if d := (before.FurtherOrg - saved).Seconds() / saved.Seconds(); d < -0.05 || d > 0.05 {
+		t.Errorf("says that a further org saves %v, and it saves %v", before.FurtherOrg, saved)
+	}
+	if after.FurtherOrg <= 0 || after.FurtherOrg >= before.FurtherOrg {
+		t.Errorf("a second further org saves %v, the first %v", after.FurtherOrg, before.FurtherOrg)
+	}
+}

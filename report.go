@@ -26,6 +26,7 @@ type Report struct {
 	// shortest that keeps the floors and the ramp (facts/control.md C.1), from
 	// the tokens and latencies that were measured. 0: unknown.
 	Bound, PoliteBound time.Duration
+	FurtherOrg         time.Duration // what one more org like the best would save of PoliteBound; 0: nothing
 
 	P50, P95, P99 time.Duration
 	Lanes         []LaneReport
