@@ -58,8 +58,9 @@ func newLimitsCmd() *cobra.Command {
 		Use:   "limits",
 		Short: "Show the limits of every org and pool, and where each number comes from",
 		Long: `Show the limits of every org × pool and batch queue, and where each number comes
-from: the Rate Limits API where an admin key is set, else the usage tier of the
-configuration, else the headers of a probe. Only free reads, unless --probe.`,
+from: the Rate Limits API where an admin key is set, else the headers that the last
+runs saw, else the usage tier of the configuration; or the headers of a probe. Only
+free reads, unless --probe.`,
 		Example: "  flotilla limits\n  flotilla limits --probe --orgs high --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -105,6 +106,9 @@ func gatherLimits(cmd *cobra.Command, s *Settings, probe bool) (*limitsReport, e
 			continue
 		}
 		r.addOrg(s, &s.Orgs[i], info, known[info.ID], table)
+	}
+	if err := r.addLearned(ctx, s, infos); err != nil {
+		return nil, err
 	}
 	if probe {
 		return r, r.probe(cmd, s, table)
@@ -152,12 +156,14 @@ func (r *limitsReport) askAdmin(ctx context.Context, s *Settings, table *price.T
 func (r *limitsReport) addOrg(s *Settings, o *OrgSetting, info flotilla.OrgInfo, api *rateLimits, table *price.Table) {
 	for _, p := range activePools(table, time.Now()) {
 		row := limitRow{Org: o.Name, OrgID: info.ID, Pool: p.name, Cap: s.capOf(p.family), Source: sourceUnknown}
+		row.TPD = o.TokensPerDay
 		if l, ok := o.PerMinute[p.name]; ok {
-			row.fill(poolLimits{Limits: l, TokensPerDay: o.TokensPerDay})
+			row.fill(l)
 		}
 		if api != nil {
 			if l, ok := api.pools[p.name]; ok {
-				row.fill(l)
+				row.fill(l.Limits)
+				row.TPD = lowest(row.TPD, l.TokensPerDay)
 			}
 		}
 		r.Rows = append(r.Rows, row)
@@ -172,8 +178,16 @@ func (r *limitsReport) addOrg(s *Settings, o *OrgSetting, info flotilla.OrgInfo,
 	r.Rows = append(r.Rows, queue)
 }
 
-func (row *limitRow) fill(l poolLimits) {
-	row.RPM, row.ITPM, row.OTPM, row.TPD, row.Source = l.Requests, l.Input, l.Output, l.TokensPerDay, l.Source
+func (row *limitRow) fill(l flotilla.Limits) {
+	row.RPM, row.ITPM, row.OTPM, row.Source = l.Requests, l.Input, l.Output, l.Source
+}
+
+// lowest is the lower of two caps per day; 0 is none.
+func lowest(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // capOf is our own cap on attempts in flight of a family in one org.

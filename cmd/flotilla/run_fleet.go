@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -122,17 +123,14 @@ func (s *Settings) knownLimits(ctx context.Context, table *price.Table) {
 }
 
 // take sets an org's limits from the Rate Limits API, which knows better than
-// a usage tier.
+// a usage tier. A cap per day holds for every pool of an org: the lowest that
+// is known of any.
 func (o *OrgSetting) take(api *rateLimits) {
 	limits := map[string]flotilla.Limits{}
-	for pool, l := range o.PerMinute {
-		limits[pool] = l
-	}
+	maps.Copy(limits, o.PerMinute)
 	for pool, l := range api.pools {
 		limits[pool] = l.Limits
-		if l.TokensPerDay > 0 && o.TokensPerDay == 0 {
-			o.TokensPerDay = l.TokensPerDay
-		}
+		o.TokensPerDay = lowest(o.TokensPerDay, l.TokensPerDay)
 	}
 	o.PerMinute = limits
 }

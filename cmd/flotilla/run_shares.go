@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -91,11 +90,7 @@ func (s *shares) Hints(org, pool string) (map[string]float64, error) {
 // Remember is part of flotilla.Memory.
 func (s *shares) Remember(org, pool string, hints map[string]float64) error {
 	realm, name := s.org(org)
-	var errs []error
-	for key, value := range hints {
-		errs = append(errs, s.journal.Note(context.Background(), realm, laneName(name, pool), key, value, s.now()))
-	}
-	return errors.Join(errs...)
+	return s.journal.Notes(context.Background(), realm, laneName(name, pool), hints, s.now())
 }
 
 func laneName(org, pool string) string { return org + "/" + pool }

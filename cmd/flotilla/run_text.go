@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
@@ -10,6 +11,9 @@ import (
 // tell says how a run went and why it ended, for people.
 func (r *runner) tell(s *job.Summary, report *flotilla.Report) {
 	_, _ = fmt.Fprint(r.err, s.Text())
+	if line := r.furtherText(report); line != "" {
+		_, _ = fmt.Fprintln(r.err, line)
+	}
 	for _, line := range s.Ending(report) {
 		if line.Kind == "" {
 			_, _ = fmt.Fprintln(r.err, "flotilla: "+line.Text)
@@ -17,4 +21,29 @@ func (r *runner) tell(s *job.Summary, report *flotilla.Report) {
 		}
 		say(r.err, line.Kind, line.Text)
 	}
+}
+
+// furtherText says below the table of what was waited for what keys and orgs
+// that one may get would save (interface.md, "Texts"); empty: nothing was sent,
+// so nothing is known.
+func (r *runner) furtherText(report *flotilla.Report) string {
+	if report.PoliteBound == 0 || len(report.Binding) == 0 {
+		return ""
+	}
+	key := ""
+	if orgs := r.usable(); len(orgs) == 1 {
+		key = fmt.Sprintf("a second key of %s: nothing (limits are per org)", title(orgs[0].Name))
+	}
+	return joined(" · ", key, "a further org: "+savedText(report.FurtherOrg))
+}
+
+// savedText is a time saved, "−3.8 min".
+func savedText(d time.Duration) string {
+	switch {
+	case d < 500*time.Millisecond:
+		return "nothing"
+	case d < time.Minute:
+		return fmt.Sprintf("−%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("−%.1f min", d.Minutes())
 }
