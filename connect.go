@@ -224,7 +224,7 @@ func (f *Fleet) greetOnce(ctx context.Context, r *hello) error {
 	r.info.ID = h.Get("anthropic-organization-id")
 	r.info.Emulated = h.Get(emulatedHeader)
 	r.org.emulated, r.org.id = r.info.Emulated, r.info.ID
-	r.ourselves = h.Get("x-flotilla-org") != ""
+	r.ourselves = h.Get(ourHeader) != ""
 	if s, err := strconv.ParseFloat(h.Get(speedHeader), 64); err == nil && s > 0 {
 		r.speed = s
 	}
@@ -249,4 +249,5 @@ func (f *Fleet) greetOnce(ctx context.Context, r *hello) error {
 const (
 	emulatedHeader = "flotilla-emulated"
 	speedHeader    = "flotilla-speed"
+	ourHeader      = "x-flotilla-org" // a gateway of ours
 )

@@ -18,6 +18,9 @@ type APIError struct {
 }
 
 func (e *APIError) Error() string {
+	if e.Message == "" && e.Type == "" {
+		return fmt.Sprintf("an empty answer with status %d", e.Status)
+	}
 	if e.Type == "" {
 		return fmt.Sprintf("%s (%d)", e.Message, e.Status)
 	}

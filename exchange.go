@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -16,6 +15,9 @@ import (
 // maxAnswer bounds an answer held in memory: the longest answers are a few
 // megabytes, and a server gone wrong must not take the process with it.
 const maxAnswer = 64 << 20
+
+// maxError bounds an error's body: a proxy's endless page is read no further.
+const maxError = 1 << 20
 
 // answer is how an exchange ended.
 type answer struct {
@@ -50,7 +52,14 @@ func (a *answer) succeeded() bool { return a.done != nil }
 // call's outcome.
 func (a *answer) answered() bool { return a.done != nil || a.api != nil }
 
-func (a *answer) transport() bool { return a.failed != nil && a.failed.Failure != sched.Aborted }
+// outage reports whether the attempt got no answer of the API: the network
+// failed, or something in front of the API answered in its place.
+func (a *answer) outage() bool {
+	if a.refused != nil {
+		return a.refused.Refusal.Class == sched.ServerError || a.refused.Refusal.Class == sched.Unknown504
+	}
+	return a.failed != nil && a.failed.Failure != sched.Aborted
+}
 
 // inDoubt reports whether the attempt may have been billed without our knowing
 // how much (interface.md, "In doubt").
@@ -118,12 +127,19 @@ func (f *Fleet) exchange(a *attempt) answer {
 		return f.failure(a, trace, err, nil)
 	}
 	defer resp.Body.Close()
+	if resp.Header.Get(ourHeader) != "" {
+		return answer{source: ErrOurselves, err: ErrOurselves, failed: &sched.Failed{Attempt: a.id, Failure: sched.Cut}}
+	}
 	success := resp.StatusCode/100 == 2
 	if success && wire.IsEventStream(resp.Header) {
 		patience.Reset(f.clock.real(longestStream))
 		return f.readStream(a, trace, resp)
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	longest := int64(maxError)
+	if success {
+		longest = maxAnswer
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, longest))
 	switch {
 	case success && err != nil:
 		return f.failure(a, trace, err, resp)
@@ -163,9 +179,11 @@ func (f *Fleet) failure(a *attempt, trace *sendTrace, err error, resp *http.Resp
 // readMessage takes a whole answer.
 func (f *Fleet) readMessage(a *attempt, resp *http.Response, data []byte) answer {
 	m, err := wire.ReadMessage(data)
-	if err != nil || !wire.IsJSON(resp.Header) {
+	if err != nil {
 		return f.notAMessage(a, resp, data, err)
 	}
+	// A whole Message is one whatever the media type: a proxy that spoils the
+	// header must not make us pay twice.
 	return f.success(a, resp, data, m)
 }
 
@@ -174,9 +192,6 @@ func (f *Fleet) readMessage(a *attempt, resp *http.Response, data []byte) answer
 func (f *Fleet) notAMessage(a *attempt, resp *http.Response, data []byte, err error) answer {
 	if errors.Is(err, wire.ErrErrorBody) {
 		return f.refusal(a, resp, resp.StatusCode, data)
-	}
-	if err == nil {
-		err = &wire.NotMessageError{Fault: "its media type is " + strconv.Quote(resp.Header.Get("Content-Type"))}
 	}
 	return answer{
 		err: err, emulated: resp.Header.Get(emulatedHeader), status: resp.StatusCode,

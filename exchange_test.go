@@ -236,3 +236,78 @@ func TestNoErrorRepeatsAKey(t *testing.T) {
 		}
 	})
 }
+
+// A whole Message under a wrong media type is an answer: it was paid for.
+func TestMessageUnderAnotherMediaType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := open(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			resp, err := after(time.Second, req, http.StatusOK, answerOf("m", 5))
+			resp.Header.Set("Content-Type", "text/plain")
+			return resp, err
+		}))
+		src := &rows{fleet: fleet, bodies: bodies(3)}
+		report, err := fleet.Carry(t.Context(), src, flotilla.Options{})
+		if err != nil || report.Attempts != 3 || len(src.got) != 3 || src.got[0].Err != nil {
+			t.Errorf("%d attempts for 3 rows, %d results, %v", report.Attempts, len(src.got), err)
+		}
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// endless is a page without end.
+type endless struct{ read *int }
+
+func (e endless) Read(p []byte) (int, error) {
+	*e.read += len(p)
+	return len(p), nil
+}
+
+func (endless) Close() error { return nil }
+
+// An error's page is read no further than it can matter, and counts as an outage.
+func TestEndlessErrorPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		read := 0
+		fleet := open(t, scripted(func(n int64, req *http.Request) (*http.Response, error) {
+			if n > 1 {
+				return after(time.Second, req, http.StatusOK, answerOf("m", 5))
+			}
+			resp, err := after(time.Second, req, http.StatusBadGateway, "")
+			resp.Header.Set("Content-Type", "text/html")
+			resp.Body = endless{&read}
+			return resp, err
+		}))
+		src := &rows{fleet: fleet, bodies: bodies(1)}
+		report, err := fleet.Carry(t.Context(), src, flotilla.Options{})
+		if err != nil || src.got[0].Err != nil || report.TransportErrors != 1 {
+			t.Errorf("%d transport errors, %v, %v", report.TransportErrors, src.got, err)
+		}
+		if read > 2<<20 {
+			t.Errorf("%d bytes of the page were read", read)
+		}
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An answer that came through a gateway of ours ends the run: calls would go
+// round in circles.
+func TestAnswerOfAGateway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := open(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			resp, err := after(time.Second, req, http.StatusOK, answerOf("m", 5))
+			resp.Header.Set("x-flotilla-org", "high")
+			return resp, err
+		}))
+		_, err := fleet.Carry(t.Context(), &rows{fleet: fleet, bodies: bodies(3)}, flotilla.Options{})
+		if !errors.Is(err, flotilla.ErrOurselves) {
+			t.Errorf("%v, want ErrOurselves", err)
+		}
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -20,7 +20,7 @@ type Report struct {
 	HedgeCost       Money // of attempts whose answer was not used
 	FailedCost      Money // of attempts that gave no answer, in doubt ones at worst case
 	InDoubt         int   // attempts whose outcome is unknown
-	TransportErrors int
+	TransportErrors int   // attempts without an answer of the API: broken connections, 5xx but 529, pages of a proxy
 
 	// The shortest time in which anybody could have done this work, and the
 	// shortest that keeps the floors and the ramp (facts/control.md C.1), from
@@ -134,7 +134,7 @@ func (t *tally) ended(a *attempt, unused bool) {
 		t.report.HedgeCost += a.charged()
 		return
 	}
-	if a.answer.transport() {
+	if a.answer.outage() {
 		t.report.TransportErrors++
 	}
 	if !a.answer.succeeded() {
