@@ -58,6 +58,7 @@ type attempt struct {
 	hedge    bool
 	abort    bool
 	headed   bool // its headers came
+	staked   bool // it holds a token of the retry budgets
 	reserved bool // max_tokens were debited
 }
 

@@ -67,7 +67,7 @@ func (c *Core) openLane(l *lane) {
 // reopenLanes looks again at the lanes that a send may have closed.
 func (c *Core) reopenLanes(p *pool, sent *lane) {
 	for _, l := range p.lanes {
-		if l.open && (l.group == sent.group || l.org == sent.org) {
+		if l.open && (l.group == sent.group || l.org == sent.org || l.failing()) {
 			c.openLane(l)
 		}
 	}

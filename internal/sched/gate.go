@@ -55,7 +55,9 @@ func (c *Core) laneGate(l *lane) (Limit, time.Duration) {
 		return LimitCap, Never
 	}
 	if c.thinned(l) {
-		return c.thinGate(l) // a probe: windows full of old attempts do not stop it
+		if why, at := c.thinGate(l); why != LimitNone {
+			return why, at
+		}
 	}
 	if l.alone.on && l.alone.flying != 0 && c.now < l.alone.since+aloneFor {
 		return LimitRamp, l.alone.since + aloneFor

@@ -92,6 +92,7 @@ func (c *Core) land(l *lane, a *attempt) {
 	l.n--
 	l.group.n--
 	l.brake.landed(a.id)
+	c.unstake(l, a)
 	l.maxOuts -= a.w.maxOut
 	l.day.flying -= a.tok
 	if a.kind == thinProbe {

@@ -49,7 +49,29 @@ func (c *Core) thinned(l *lane) bool {
 	if l.rb.level(c.now) < 1 {
 		return true
 	}
-	return l.brake.share > 0.3 && l.pool.rb.level(c.now) < 1
+	return l.failing() && l.pool.rb.level(c.now) < 1
+}
+
+// failing says that the lane's attempts mostly fail.
+func (l *lane) failing() bool { return l.brake.share > 0.3 }
+
+// stake takes from the budgets what an attempt of a failing lane will cost if
+// it fails, too, so that lanes that share a budget do not each spend its last
+// token; it is given back when the attempt lands.
+func (c *Core) stake(l *lane, a *attempt) {
+	if l.failing() && a.kind == noProbe {
+		a.staked = true
+		l.rb.add(c.now, -1)
+		l.pool.rb.add(c.now, -1)
+	}
+}
+
+func (c *Core) unstake(l *lane, a *attempt) {
+	if a.staked {
+		a.staked = false
+		l.rb.add(c.now, 1)
+		l.pool.rb.add(c.now, 1)
+	}
 }
 
 // fault takes a refused or failed attempt from the budgets.

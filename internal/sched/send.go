@@ -13,6 +13,7 @@ func (c *Core) send(l *lane, slot int32, w *weight, hedge bool) {
 	c.reserve(k.stream, k.worst)
 	c.debit(l, a)
 	a.kind = c.probeKind(l, a)
+	c.stake(l, a)
 	c.share(l.pool, k, w)
 	l.lastSend, l.sentAny = c.now, true
 	c.out.send(
