@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"syscall"
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/journal"
@@ -63,6 +64,7 @@ var hints = []func(error) string{
 		return "wait for it, or stop that process; two processes on different jobs may share a journal"
 	}),
 	onAs(func(e *journal.NoJobError) string { return "flotilla jobs lists them" }),
+	onIs(syscall.EPIPE, "every result so far is in the journal, and the same command goes on; -o FILE needs no reader"),
 }
 
 func onIs(target error, hint string) func(error) string {

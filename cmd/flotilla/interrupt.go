@@ -31,6 +31,15 @@ func notified() <-chan os.Signal {
 	return sigs
 }
 
+// keepOnBrokenPipe lets the writing to a pipe that nobody reads any more fail,
+// until stop, where it would end the process at once: calls in flight are paid
+// for, and their answers are still wanted.
+func keepOnBrokenPipe() (stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGPIPE)
+	return func() { signal.Stop(c) }
+}
+
 type stopKey struct{}
 
 // stopNow is closed when a second signal says that nothing is worth waiting

@@ -83,6 +83,7 @@ type runner struct {
 // run opens everything, in the order in which it can go wrong cheaply, carries
 // the job and closes everything again.
 func (r *runner) run(ctx context.Context) (err error) {
+	defer keepOnBrokenPipe()()
 	s := r.settings
 	if err := s.NeedOrgs(); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
@@ -115,11 +116,30 @@ func (r *runner) finish(s *job.Summary, report *flotilla.Report, err error) erro
 		return exitWith(code, err)
 	}
 	r.nameDayCap(report)
+	if noKeyLeft(s, report) {
+		r.tellNoKey(s, report)
+		return exitWith(job.ExitError, flotilla.ErrNoOrg)
+	}
 	r.tell(s, report)
 	if code == job.ExitOK {
 		return nil
 	}
 	return exitWith(code, nil)
+}
+
+// noKeyLeft says that no key of ours was accepted for calls, though it may have
+// been for the free read before: what no waiting mends (interface.md, "Exit
+// codes").
+func noKeyLeft(s *job.Summary, report *flotilla.Report) bool {
+	if report.Cause != flotilla.LanesClosed || s.Pending == 0 || len(report.Closed) == 0 {
+		return false
+	}
+	for _, l := range report.Lanes {
+		if l.Succeeded > 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(report.Closed, func(c flotilla.ClosedLane) bool { return c.Class != "auth" })
 }
 
 // nameDayCap says of a cap per day what it is and what of it is used: the fleet

@@ -23,6 +23,18 @@ func (r *runner) tell(s *job.Summary, report *flotilla.Report) {
 	}
 }
 
+// tellNoKey says of every org that its key was not accepted.
+func (r *runner) tellNoKey(s *job.Summary, report *flotilla.Report) {
+	_, _ = fmt.Fprint(r.err, s.Text())
+	said := map[string]bool{}
+	for _, c := range report.Closed {
+		if !said[c.Org] {
+			said[c.Org] = true
+			_, _ = fmt.Fprintf(r.err, "flotilla: %s: %s\n", title(c.Org), closedTexts[c.Class])
+		}
+	}
+}
+
 // furtherText says below the table of what was waited for what keys and orgs
 // that one may get would save (interface.md, "Texts"); empty: nothing was sent,
 // so nothing is known.
