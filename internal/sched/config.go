@@ -45,6 +45,8 @@ type Config struct {
 
 	SoftFloor float64 // share of learned capacity; 0: 0.10; negative: none
 	HardFloor float64 // 0: 0.02; negative: none
+	// Floors of the token buckets in tokens, in place of the shares; 0: the shares hold.
+	SoftTokens, HardTokens float64
 
 	MaxAttempts     int           // failures of a call's own before it settles errored; 0: 3
 	BaseDelay       time.Duration // first wait after a call's own failure; 0: 2 s
@@ -88,6 +90,7 @@ type LaneConfig struct {
 
 	PerMinute    [NumDims]float64 // known limits; 0: unknown until a header tells
 	LimitSource  string           // where PerMinute came from, for people
+	Share        *ShareMode       // how we stand beside colleagues on this lane; nil: Config.Share
 	TokensPerDay int64            // rolling 24 h; 0: unknown or none
 	DayUse       []DayUse         // own use before now = 0, oldest first
 

@@ -151,25 +151,16 @@ func (c *Core) stream(id StreamID) *stream {
 // settings is a Config with its defaults filled in.
 type settings struct {
 	Config
-	soft, hard, sigma float64
-	step              time.Duration // between doublings of the ramp
-	start             float64       // share of the cap at which the ramp begins
-	perMinute         float64
-	perSuccess        float64
-	minute            time.Duration // of Epoch within its wall-clock minute
+	step       time.Duration // between doublings of the ramp
+	start      float64       // share of the cap at which the ramp begins
+	perMinute  float64
+	perSuccess float64
+	minute     time.Duration // of Epoch within its wall-clock minute
 }
 
 // Defaults of facts/control.md B.14, with interface.md's where they differ.
 func resolve(cfg Config) settings {
-	s := settings{Config: cfg, sigma: 0.15, start: 0.25, step: 30 * time.Second}
-	s.soft = share(cfg.SoftFloor, 0.10)
-	s.hard = share(cfg.HardFloor, 0.02)
-	switch cfg.Share {
-	case SharePolite:
-		s.sigma = 0
-	case ShareFair:
-		s.sigma, s.hard = 0.5, 0
-	}
+	s := settings{Config: cfg, start: 0.25, step: 30 * time.Second}
 	if cfg.Ramp == RampFast {
 		s.start, s.step = 0.5, 10*time.Second
 	}

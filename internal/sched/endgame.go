@@ -65,7 +65,7 @@ func (l *lane) fits(n, in, out float64, lanes int) float64 {
 		}
 		switch h := b.above(); {
 		case need <= h:
-		case need > b.cap*(1-b.soft):
+		case need > b.cap-b.soft.of(b.cap):
 			return math.Inf(1)
 		case Dim(d) == Output && !l.reserve:
 			wait = max(wait, b.riseIn(need-h, flow))

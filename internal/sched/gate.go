@@ -148,7 +148,7 @@ func (c *Core) mirrorGate(l *lane, w *weight) (why Limit, at time.Duration) {
 		}
 		if !l.paced(Dim(d)) {
 			if Dim(d) == Output && b.under(b.hard) {
-				block(LimitHardFloor, b.riseIn(b.hard*b.cap-b.lvl, float64(l.n)*l.rho()))
+				block(LimitHardFloor, b.riseIn(b.hard.of(b.cap)-b.lvl, float64(l.n)*l.rho()))
 			}
 			continue
 		}

@@ -110,7 +110,7 @@ func (c *Core) addLane(cfg LaneConfig) {
 	l.group = c.groupOf(cfg.Group)
 	l.group.cap = cfg.Cap
 	for d := range l.b {
-		l.b[d] = newBucket(c.cfg.soft, c.cfg.hard, c.cfg.sigma)
+		l.b[d] = newBucket(c.cfg.floorsOf(cfg.Share, Dim(d)))
 		if v := cfg.PerMinute[d]; v > 0 {
 			l.b[d].learn(v, true)
 		}

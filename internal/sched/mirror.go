@@ -14,7 +14,8 @@ const (
 // bucket mirrors one token bucket of the server (facts/control.md B.2), and
 // holds what pacing by it needs.
 type bucket struct {
-	soft, hard, sigma float64
+	soft, hard floor
+	sigma      float64
 
 	told  float64 // limit per minute from a source better than headers; 0: none
 	lim   float64 // per minute; 0: unknown
@@ -49,8 +50,8 @@ type sample struct {
 	cum float64
 }
 
-func newBucket(soft, hard, sigma float64) bucket {
-	return bucket{soft: soft, hard: hard, sigma: sigma, g: maxGain, cap: math.Inf(1), lvl: math.Inf(1)}
+func newBucket(f floors) bucket {
+	return bucket{soft: f.soft, hard: f.hard, sigma: f.sigma, g: maxGain, cap: math.Inf(1), lvl: math.Inf(1)}
 }
 
 // learn sets the limit. Told ones come from outside the headers; the lower of

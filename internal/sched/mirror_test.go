@@ -16,7 +16,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T) *bench {
-	return &bench{t: t, b: newBucket(0.1, 0.02, 0.15)}
+	return &bench{t: t, b: newBucket(usual)}
 }
 
 func (x *bench) at(s float64) *bench {
@@ -170,7 +170,7 @@ func TestEqualShares(t *testing.T) {
 		credit := make([]float64, n)
 		credit[0] = 100_000
 		for step := range 60_000 { // a minute in milliseconds
-			b := newBucket(0.1, 0.02, 0.15)
+			b := newBucket(usual)
 			b.learn(600_000, true)
 			b.lvl = lvl
 			sum := 0.0

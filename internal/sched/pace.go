@@ -14,7 +14,7 @@ func (b *bucket) pace(endgame bool) float64 {
 	if endgame || math.IsInf(b.cap, 1) {
 		return top
 	}
-	if b.lvl <= b.hard*b.cap {
+	if b.lvl <= b.hard.of(b.cap) {
 		return 0
 	}
 	return max(0, min(max(b.above()/b.tau(), b.sigma*b.r), top))
@@ -34,7 +34,7 @@ func (b *bucket) flow(from, to, dt float64) float64 {
 func (b *bucket) flowBelow(lvl float64) float64 {
 	top, tau := b.ceiling(), b.tau()
 	least := min(b.sigma*b.r, top)
-	hard, soft := b.hard*b.cap, b.soft*b.cap
+	hard, soft := b.hard.of(b.cap), b.soft.of(b.cap)
 	if lvl <= hard {
 		return 0
 	}
@@ -57,12 +57,12 @@ func (b *bucket) above() float64 {
 	if math.IsInf(b.cap, 1) {
 		return b.cap
 	}
-	return b.lvl - b.soft*b.cap
+	return b.lvl - b.soft.of(b.cap)
 }
 
 // under says whether the level is at or below a floor.
-func (b *bucket) under(floor float64) bool {
-	return !math.IsInf(b.cap, 1) && b.lvl <= floor*b.cap
+func (b *bucket) under(f floor) bool {
+	return !math.IsInf(b.cap, 1) && b.lvl <= f.of(b.cap)
 }
 
 // ceiling is g times the refill, and what acceleration allows.
@@ -114,7 +114,7 @@ func (b *bucket) creditIn(need float64, endgame bool) float64 {
 		return max(floor, need/b.pace(false))
 	}
 	wait := 0.0
-	if under := b.hard*b.cap - b.lvl; under > 0 && h < 0 {
+	if under := b.hard.of(b.cap) - b.lvl; under > 0 && h < 0 {
 		wait, h = under/b.r, h+under // nothing flows below the hard floor
 	}
 	if base := b.sigma * b.r; h < base*tau {
@@ -135,7 +135,7 @@ func (b *bucket) levelFor(w, margin float64) (bool, float64) {
 	if b.r == 0 || math.IsInf(b.cap, 1) {
 		return true, 0
 	}
-	need := w + margin + b.hard*b.cap
+	need := w + margin + b.hard.of(b.cap)
 	if need > 0.9*b.cap {
 		need = min(need, 0.97*b.cap)
 	}

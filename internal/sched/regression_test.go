@@ -99,7 +99,7 @@ func TestWindowGrowsUnderServerCap(t *testing.T) {
 // TestCreditIsFinite: a bucket without known capacity has no level to subtract
 // a floor from, and is paced by what was learned.
 func TestCreditIsFinite(t *testing.T) {
-	b := newBucket(0.1, 0.02, 0.15)
+	b := newBucket(usual)
 	b.r, b.blind, b.g = 10, true, 0.85
 	b.advance(1, 1, 0, true, false)
 	if u := b.pace(false); u != 8.5 || math.IsNaN(b.credit) || b.credit < 0.8 {

@@ -115,10 +115,11 @@ func TestDayTwin(t *testing.T) {
 // the wait for credit to be no longer than it really takes.
 func TestFlowTwin(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		b := newBucket(
-			rapid.SampledFrom([]float64{0, 0.1, 0.3}).Draw(r, "soft"),
-			rapid.SampledFrom([]float64{0, 0.02}).Draw(r, "hard"),
-			rapid.SampledFrom([]float64{0, 0.15, 0.5}).Draw(r, "sigma"))
+		b := newBucket(floors{
+			soft:  floor{share: rapid.SampledFrom([]float64{0, 0.1, 0.3}).Draw(r, "soft"), tokens: rapid.SampledFrom([]float64{0, 500}).Draw(r, "soft tokens")},
+			hard:  floor{share: rapid.SampledFrom([]float64{0, 0.02}).Draw(r, "hard")},
+			sigma: rapid.SampledFrom([]float64{0, 0.15, 0.5}).Draw(r, "sigma"),
+		})
 		b.learn(rapid.Float64Range(60, 60_000).Draw(r, "limit"), true)
 		b.cap *= rapid.SampledFrom([]float64{1, 0.1}).Draw(r, "capacity")
 		b.g = rapid.SampledFrom([]float64{2, 0.5}).Draw(r, "gain")

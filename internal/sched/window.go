@@ -125,7 +125,7 @@ func (c *Core) aimdWindow(l *lane) float64 {
 	if l.aimd.why != RateLimited || math.IsInf(w, 1) {
 		return w
 	}
-	if due := c.cfg.sigma * l.little() / littleSlack; !math.IsInf(due, 1) {
+	if due := l.b[Requests].sigma * l.little() / littleSlack; !math.IsInf(due, 1) {
 		w = max(w, math.Floor(due))
 	}
 	return w

@@ -11,7 +11,7 @@ import (
 // latency counts.
 func TestLittleHoldsInOverload(t *testing.T) {
 	l := &lane{}
-	l.b[Requests] = newBucket(0.1, 0.02, 0.15)
+	l.b[Requests] = newBucket(usual)
 	l.b[Requests].learn(600, true) // ten a second
 	for i := range 100 {
 		l.lat.add(time.Duration(i)*time.Second, 2, 75)
@@ -31,7 +31,7 @@ func TestLittleHoldsInOverload(t *testing.T) {
 // is no overload.
 func TestLittleFollowsLongerAnswers(t *testing.T) {
 	l := &lane{}
-	l.b[Requests] = newBucket(0.1, 0.02, 0.15)
+	l.b[Requests] = newBucket(usual)
 	l.b[Requests].learn(600, true)
 	for i := range 100 {
 		l.lat.add(time.Duration(i)*time.Second, 1.25, 20)
@@ -102,7 +102,7 @@ func TestHintsStartBolder(t *testing.T) {
 // it lets as many be open as the refill carries, and more while there is store.
 func TestOutWindow(t *testing.T) {
 	l := &lane{}
-	l.b[Output] = newBucket(0.1, 0.02, 0.15)
+	l.b[Output] = newBucket(usual)
 	l.b[Output].learn(60_000, true) // 1,000 a second
 	for i := range 50 {
 		l.lat.add(time.Duration(i)*time.Second, 10, 500) // 50 tokens a second each
