@@ -121,7 +121,8 @@ type BindingSummary struct {
 	Whose       string  `json:"whose"`
 	OneStepMore string  `json:"one_step_more"` // what raising it by a step would do: "150: −4.1 min"; empty: not known
 
-	value int // of the limit; 0: not known
+	value int    // of the limit; 0: not known
+	words string // in place of the limit's; empty: none
 }
 
 // causes are the words of Summary.Cause.

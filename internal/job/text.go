@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -51,7 +50,7 @@ func (s *Summary) sayPending(report *flotilla.Report, say func(kind, format stri
 	case flotilla.LanesClosed:
 		say("", "every lane is closed for longer than --max-wait; %s", done)
 		for _, c := range closedOrgs(report.Closed) {
-			say("", "%s: %s%s", title(c.Org), c.Class, reopening(c.Reopens))
+			say("", "%s: %s%s", title(c.Org), ClosedWords(c.Class), reopening(&c))
 		}
 		say("hint", "the same command goes on once a lane is open again")
 	case flotilla.Interrupted:
@@ -88,29 +87,6 @@ func enough(dollars float64) string {
 		return fmt.Sprintf("%.0f", math.Ceil(dollars))
 	}
 	return fmt.Sprintf("%.2f", math.Ceil(dollars*100)/100)
-}
-
-// closedOrgs keeps one closed lane an org: the one that opens last.
-func closedOrgs(closed []flotilla.ClosedLane) []flotilla.ClosedLane {
-	var out []flotilla.ClosedLane
-	for _, c := range closed {
-		i := slices.IndexFunc(out, func(o flotilla.ClosedLane) bool { return o.Org == c.Org })
-		switch {
-		case i < 0:
-			out = append(out, c)
-		case c.Reopens.After(out[i].Reopens):
-			out[i] = c
-		}
-	}
-	slices.SortFunc(out, func(a, b flotilla.ClosedLane) int { return cmp.Compare(a.Org, b.Org) })
-	return out
-}
-
-func reopening(at time.Time) string {
-	if at.IsZero() {
-		return "; not known when it reopens"
-	}
-	return "; reopens " + at.UTC().Format("2006-01-02 15:04 UTC")
 }
 
 // sayCut counts aloud answers that are results and yet not what was asked for.

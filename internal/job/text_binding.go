@@ -26,6 +26,14 @@ func (s *Summary) binding(r *flotilla.Report) {
 				line.value = int(step.Value / 2)
 			}
 		}
+		switch {
+		case b.Limit == "overload" && s.Overloaded == 0:
+			line.words = "server trouble" // 5xx, pages of a proxy, broken connections
+		case b.Limit == "retry_after":
+			if why := closedFor(r, b.Org, b.Pool); why != "" {
+				line.words, line.Whose = title(b.Org)+": "+why, "yours"
+			}
+		}
 		s.Binding = append(s.Binding, line)
 	}
 }
@@ -88,6 +96,9 @@ func (s *Summary) bindingText(b *strings.Builder) {
 // limitWords names a limit for people. Ours, and what nobody can change, are
 // the same in every org; Anthropic's are each org's own.
 func limitWords(l *BindingSummary) string {
+	if l.words != "" {
+		return l.words
+	}
 	switch l.Limit {
 	case "cap":
 		if l.value > 0 {

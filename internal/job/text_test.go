@@ -50,12 +50,18 @@ func TestEndings(t *testing.T) {
 			"closed",
 			Summary{N: 2, Pending: 2},
 			flotilla.Report{Cause: flotilla.LanesClosed, Closed: []flotilla.ClosedLane{
-				{Org: "low", Class: "auth"}, {Org: "batch", Class: "daily", Reopens: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)}, {Org: "low", Class: "auth"},
+				{Org: "low", Class: "auth"},
+				{Org: "batch", Class: "daily", Reopens: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)},
+				{Org: "low", Class: "auth"},
+				{Org: "high", Class: "credit", Reopens: time.Date(2026, 11, 30, 4, 47, 0, 0, time.UTC)},
+				{Org: "mid", Class: "steady"},
 			}},
 			[]Line{
 				{"", "every lane is closed for longer than --max-wait; 0 of 2 rows done, 2 pending"},
-				{"", "org batch: daily; reopens 2026-12-01 00:00 UTC"},
-				{"", "low: auth; not known when it reopens"},
+				{"", "org batch: its tokens of the day are used up; reopens 2026-12-01 00:00 UTC"},
+				{"", "high: its credit is used up; next try 2026-11-30 04:47 UTC"},
+				{"", "low: its key is not accepted; it stays so until somebody mends it"},
+				{"", "mid: its limits are used up; not known when it reopens"},
 				{"hint", "the same command goes on once a lane is open again"},
 			},
 			ExitClosed,
@@ -150,7 +156,7 @@ func TestSummaryText(t *testing.T) {
 func TestBindingText(t *testing.T) {
 	var s Summary
 	s.take(&flotilla.Report{
-		Lanes: []flotilla.LaneReport{{Org: "high", Pool: "sonnet-4.x", Cap: 100}, {Org: "batch", Pool: "sonnet-4.x", Cap: 100}, {Org: "low", Pool: "sonnet-4.x", Cap: 100}},
+		Lanes: []flotilla.LaneReport{{Org: "high", Pool: "sonnet-4.x", Cap: 100, Overloaded: 7}, {Org: "batch", Pool: "sonnet-4.x", Cap: 100}, {Org: "low", Pool: "sonnet-4.x", Cap: 100}},
 		Binding: []flotilla.Binding{
 			{Limit: "overload", Org: "low", Pool: "sonnet-4.x", Share: .012},
 			{Limit: "cap", Org: "high", Pool: "sonnet-4.x", Share: .36, OneStep: &flotilla.OneStep{Value: 150, Saves: 246 * time.Second}},
@@ -176,5 +182,30 @@ func TestBindingText(t *testing.T) {
 	}
 	if len(s.Binding) != 8 || s.Binding[1].OneStepMore != "150: −4.1 min" {
 		t.Errorf("the summary has %+v", s.Binding)
+	}
+}
+
+// The brake names an overload only where the provider did, and a lane that a
+// person must open is nobody else's to change.
+func TestBindingNamesWhatWasWrong(t *testing.T) {
+	var s Summary
+	s.take(&flotilla.Report{
+		Lanes:  []flotilla.LaneReport{{Org: "high", Pool: "haiku-4.5"}, {Org: "batch", Pool: "haiku-4.5"}, {Org: "low", Pool: "haiku-4.5"}},
+		Closed: []flotilla.ClosedLane{{Org: "batch", Pool: "haiku-4.5", Class: "credit"}, {Org: "low", Pool: "haiku-4.5", Class: "daily"}},
+		Binding: []flotilla.Binding{
+			{Limit: "overload", Org: "high", Pool: "haiku-4.5", Share: .5},
+			{Limit: "retry_after", Org: "batch", Pool: "haiku-4.5", Share: .3},
+			{Limit: "retry_after", Org: "low", Pool: "haiku-4.5", Share: .2},
+		},
+	})
+	var b strings.Builder
+	s.bindingText(&b)
+	want := `share of waiting                       whose to change        one step more
+50 %  server trouble                   nobody
+30 %  org batch: its credit is used up yours
+20 %  low: retry-after                 Anthropic
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
