@@ -221,6 +221,9 @@ func (p *progress) standing(c counts, s *flotilla.Snapshot) *standing {
 		st.refuse -= l.RateLimited
 		st.over -= l.Overloaded
 	}
+	if closed := closedText(s.Lanes); closed != "" && c.done < c.rows {
+		st.limit, st.eta = closed, time.Time{} // no rate of the past says when a lane opens
+	}
 	return st
 }
 

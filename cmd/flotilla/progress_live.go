@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
 // liveView is a block of lines at the foot of a terminal, redrawn in place. It
@@ -157,7 +158,7 @@ func (v *liveView) flow(s *standing) string {
 func (v *liveView) lane(l *flotilla.LaneState, name int) string {
 	text := fmt.Sprintf("  %-*s %4d/%-4.0f ", name, title(l.Org)+" "+l.Pool, l.InFlight, l.Window)
 	if l.Closed {
-		why := closedTexts[l.Class]
+		why := job.ClosedWords(l.Class)
 		if !l.Reopens.IsZero() {
 			why += ", until about " + l.Reopens.Local().Format("15:04")
 		}

@@ -159,6 +159,63 @@ func TestEventsAreToldAtOnce(t *testing.T) {
 	})
 }
 
+// While every lane is closed nothing moves: the rate of the last minute says no
+// end, and what holds the job is why they are.
+func TestClosedLanesHaveNoETA(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out lockedBuffer
+		var mu sync.Mutex
+		j := &fakeJob{began: time.Now(), perMinute: 600, rows: 10_000, lane: flotilla.LaneState{Org: "high", Waiting: "cap", Cap: 120}}
+		closed := false
+		w := j.watched()
+		w.snapshot = func(ctx context.Context) (flotilla.Snapshot, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			s, err := j.snapshot(ctx)
+			if closed {
+				l := &s.Lanes[0]
+				l.Waiting, l.Closed, l.Class = "retry_after", true, "credit"
+				low := *l
+				low.Org = "low"
+				s.Lanes = append(s.Lanes, low)
+			}
+			return s, err
+		}
+		p := newProgress(&plainView{&out}, false)
+		p.start(w)
+		time.Sleep(30*time.Second + time.Millisecond)
+		synctest.Wait()
+		if !strings.Contains(out.String(), "ETA") {
+			t.Errorf("no ETA in\n%s", out.String())
+		}
+		mu.Lock()
+		closed = true
+		mu.Unlock()
+		out.Reset()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		p.end()
+		if s := out.String(); strings.Contains(s, "ETA") || !strings.Contains(s, "  limit: every lane is closed, its credit is used up\n") {
+			t.Error(s)
+		}
+	})
+}
+
+// The brake speaks of an overload only where the provider did.
+func TestServerTroubleIsNoOverload(t *testing.T) {
+	for l, want := range map[flotilla.LaneState]string{
+		{Org: "high"}:                "server trouble",
+		{Org: "high", Overloaded: 3}: "Anthropic overloaded (529)",
+	} {
+		if got := limitText("overload", &l); got != want {
+			t.Errorf("%+v: %q, want %q", l, got, want)
+		}
+	}
+	if got := limitText("retry_after", &flotilla.LaneState{Org: "batch", Closed: true, Class: "credit"}); got != "org batch: its credit is used up" {
+		t.Error(got)
+	}
+}
+
 func TestRisksAreForetoldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out lockedBuffer

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
 // standing is a job as it stands, ready to be shown.
@@ -112,6 +113,14 @@ func title(org string) string { return flotilla.Org{Name: org}.Title() }
 func limitText(limit string, l *flotilla.LaneState) string {
 	org := title(l.Org)
 	switch limit {
+	case "retry_after":
+		if l.Closed {
+			return fmt.Sprintf("%s: %s", org, job.ClosedWords(l.Class))
+		}
+	case "overload":
+		if l.Overloaded == 0 { // 5xx, pages of a proxy, broken connections
+			return "server trouble"
+		}
 	case "cap":
 		return fmt.Sprintf("%d per key", l.Cap)
 	case "rpm":
@@ -146,6 +155,25 @@ func sharedText(limit string, l *flotilla.LaneState, lanes []flotilla.LaneState)
 	return strings.TrimPrefix(text, title(l.Org)+": ")
 }
 
+// closedText says that no lane takes calls, and why where all have one reason;
+// empty: some lane does.
+func closedText(lanes []flotilla.LaneState) string {
+	for i := range lanes {
+		if !lanes[i].Closed {
+			return ""
+		}
+	}
+	if len(lanes) == 0 {
+		return ""
+	}
+	for i := range lanes {
+		if lanes[i].Class != lanes[0].Class {
+			return "every lane is closed"
+		}
+	}
+	return fmt.Sprintf("every lane is closed, %s", job.ClosedWords(lanes[0].Class))
+}
+
 // limitTexts are the limits that have no figure to tell.
 var limitTexts = map[string]string{
 	"tpd":          "ORG: tokens of a day",
@@ -168,29 +196,12 @@ var limitTexts = map[string]string{
 // dimTexts are what colleagues use, by Notice.Limit.
 var dimTexts = map[string]string{"rpm": "requests", "itpm": "input tokens", "otpm": "output tokens", "tpm": "tokens"}
 
-// closedTexts say why a lane takes no calls, by class.
-var closedTexts = map[string]string{
-	"steady":       "its limits are used up",
-	"acceleration": "its use grew too fast",
-	"concurrency":  "too many connections",
-	"daily":        "its tokens of the day are used up",
-	"spend":        "its spend limit is reached",
-	"auth":         "its key is not accepted",
-	"permission":   "it may not do this",
-	"credit":       "its credit is used up",
-	"hold":         "the organisation is on hold",
-	"model":        "it does not have the model",
-	"queue_full":   "its batch queue is full",
-	"overloaded":   "the provider is overloaded",
-	"server":       "the provider answers with errors",
-}
-
 // noticeText is a Notice for people; empty: not worth a line.
 func noticeText(n *flotilla.Notice) string {
 	org := title(n.Org)
 	switch n.Kind {
 	case flotilla.LaneParked:
-		why := cmp.Or(closedTexts[n.Class], n.Class)
+		why := job.ClosedWords(n.Class)
 		if n.Until.IsZero() {
 			return fmt.Sprintf("%s: parked, %s", org, why)
 		}
@@ -205,7 +216,7 @@ func noticeText(n *flotilla.Notice) string {
 	case flotilla.CeilingChosen:
 		return fmt.Sprintf("%s: begins with at most %.0f calls in flight (%s)", org, n.Value, n.Pool)
 	case flotilla.WindowChanged:
-		return fmt.Sprintf("%s: %s; now at most %.0f in flight", org, cmp.Or(closedTexts[n.Class], n.Class), n.Value)
+		return fmt.Sprintf("%s: %s; now at most %.0f in flight", org, job.ClosedWords(n.Class), n.Value)
 	case flotilla.DailyLearned:
 		return fmt.Sprintf("%s: gives about %s tokens a day", org, brief(n.Value))
 	case flotilla.MachineSlept:

@@ -30,7 +30,7 @@ func (r *runner) tellNoKey(s *job.Summary, report *flotilla.Report) {
 	for _, c := range report.Closed {
 		if !said[c.Org] {
 			said[c.Org] = true
-			_, _ = fmt.Fprintf(r.err, "flotilla: %s: %s\n", title(c.Org), closedTexts[c.Class])
+			_, _ = fmt.Fprintf(r.err, "flotilla: %s: %s\n", title(c.Org), job.ClosedWords(c.Class))
 		}
 	}
 }
