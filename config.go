@@ -32,8 +32,10 @@ type Config struct {
 	Conc map[string]int
 
 	SoftFloor, HardFloor float64 // share of learned capacity; 0: 0.10 and 0.02; negative: none
-	Retry                Retry
-	Stream               StreamMode
+	// Floors of the token buckets in tokens, in place of the shares; 0: the shares hold.
+	SoftTokens, HardTokens float64
+	Retry                  Retry
+	Stream                 StreamMode
 
 	// Spend caps everything this Fleet sends, over all its streams; 0: no cap;
 	// negative: nothing may be spent.

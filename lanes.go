@@ -37,6 +37,10 @@ func (f *Fleet) addLane(now time.Duration, o *orgState, p *poolState) sched.Lane
 		Group: int32(g), Cap: f.groups[g].held,
 		TokensPerDay: o.TokensPerDay,
 	}
+	if o.Share != nil {
+		mode := sched.ShareMode(*o.Share)
+		cfg.Share = &mode
+	}
 	if l, ok := o.PerMinute[p.name]; ok {
 		cfg.PerMinute = [sched.NumDims]float64{sched.Requests: l.Requests, sched.Input: l.Input, sched.Output: l.Output}
 		cfg.LimitSource = l.Source
@@ -47,35 +51,6 @@ func (f *Fleet) addLane(now time.Duration, o *orgState, p *poolState) sched.Lane
 	f.step(now, &sched.AddLane{Lane: cfg})
 	return id
 }
-
-// recall adds what earlier runs learned of a lane; a memory that cannot be read
-// is worth no failure.
-func (f *Fleet) recall(now time.Duration, o *orgState, p *poolState, cfg *sched.LaneConfig) {
-	if f.cfg.Memory == nil {
-		return
-	}
-	uses, err := f.cfg.Memory.DayUse(o.Name, p.name, f.clock.wall(now).Add(-24*time.Hour))
-	if err == nil {
-		for _, u := range uses {
-			cfg.DayUse = append(cfg.DayUse, sched.DayUse{Start: f.clock.at(u.Start), Tokens: u.Tokens})
-		}
-	}
-	hints, err := f.cfg.Memory.Hints(o.Name, p.name)
-	if err != nil {
-		return
-	}
-	cfg.HintRamp, cfg.HintWindow = hints[hintRamp], hints[hintWindow]
-	if learned := hints[hintDaily]; learned > 0 && cfg.TokensPerDay == 0 {
-		cfg.TokensPerDay = int64(learned)
-	}
-}
-
-// Names of what is remembered of a lane.
-const (
-	hintRamp   = "ramp"
-	hintWindow = "window"
-	hintDaily  = "tokens_per_day"
-)
 
 // key names an org towards other processes: by its id where it has one, since
 // they may name it otherwise.

@@ -21,7 +21,7 @@ func (f *Fleet) launch() {
 func (f *Fleet) coreConfig() sched.Config {
 	cfg := sched.Config{
 		Epoch: f.clock.epoch, Share: sched.ShareMode(f.cfg.Share), Ramp: sched.RampMode(f.cfg.Ramp), Hedge: f.cfg.Hedge,
-		SoftFloor: f.cfg.SoftFloor, HardFloor: f.cfg.HardFloor,
+		SoftFloor: f.cfg.SoftFloor, HardFloor: f.cfg.HardFloor, SoftTokens: f.cfg.SoftTokens, HardTokens: f.cfg.HardTokens,
 		MaxAttempts: f.cfg.Retry.MaxAttempts, BaseDelay: f.cfg.Retry.BaseDelay, MaxDelay: f.cfg.Retry.MaxDelay,
 		RetryPerMinute: f.cfg.Retry.BudgetPerMin, RetryPerSuccess: f.cfg.Retry.BudgetPerSucc,
 	}

@@ -45,7 +45,10 @@ var noticeKinds = [sched.NumNotes]NoticeKind{
 // note passes a core's note on.
 func (f *Fleet) note(now time.Duration, n *sched.Note) {
 	l := &f.lanes[n.Lane]
-	f.remember(n, l)
+	if n.Kind == sched.NoteDailyLearned {
+		// At once: the run that met the cap may stand for a day.
+		f.remember(l, map[string]float64{hintDaily: n.Value})
+	}
 	if f.cfg.Notify == nil {
 		return
 	}
@@ -54,20 +57,6 @@ func (f *Fleet) note(now time.Duration, n *sched.Note) {
 		out.Until = f.clock.wall(n.Until)
 	}
 	f.cfg.Notify(out)
-}
-
-// remember keeps what the next run should know of a lane. A daily cap is kept
-// as soon as it is learned, since the run that met it may stand for a day.
-func (f *Fleet) remember(n *sched.Note, l *laneState) {
-	if f.cfg.Memory == nil || n.Kind != sched.NoteDailyLearned {
-		return
-	}
-	org, pool, value := l.org.Name, l.pool.name, n.Value
-	f.flights.Add(1)
-	go func() {
-		defer f.flights.Done()
-		_ = f.cfg.Memory.Remember(org, pool, map[string]float64{hintDaily: value})
-	}()
 }
 
 func className(c sched.Class) string {

@@ -36,6 +36,9 @@ type Org struct {
 	Key     Key
 	BaseURL string // empty: Config.BaseURL
 
+	// Share is how to stand beside colleagues on this key; nil: Config.Share.
+	Share *Share
+
 	// TokensPerDay is a known rolling daily cap; 0: none known.
 	TokensPerDay int64
 	// PerMinute are limits known beforehand by pool (Rate Limits API, configuration,

@@ -113,6 +113,7 @@ func (f *Fleet) finish(now time.Duration, s *stream) {
 		s.cause = Finished // the last calls were in flight when it passed
 	}
 	s.report = f.reportOn(now, s)
+	f.rememberLanes(&s.tally)
 	s.deliveries.close()
 	close(s.finished)
 }

@@ -71,6 +71,11 @@ func (s *shares) DayUse(org, pool string, since time.Time) ([]flotilla.DayUse, e
 // a profile is (interface.md, "Journal and provenance").
 const hintLife = 14 * 24 * time.Hour
 
+// openLife is how long it matters how wide a lane stood open at the end of a
+// run: the provider's patience with a sharp rise, and a colleague's load that
+// cut the window, are of the hour.
+const openLife = time.Hour
+
 // Hints is part of flotilla.Memory.
 func (s *shares) Hints(org, pool string) (map[string]float64, error) {
 	realm, name := s.org(org)
@@ -80,7 +85,11 @@ func (s *shares) Hints(org, pool string) (map[string]float64, error) {
 	}
 	out := map[string]float64{}
 	for key, h := range hints {
-		if s.now().Sub(h.At) < hintLife {
+		life := hintLife
+		if key == "ramp" || key == "window" {
+			life = openLife
+		}
+		if s.now().Sub(h.At) < life {
 			out[key] = h.Value
 		}
 	}
