@@ -57,7 +57,7 @@ func (l *learnedLimits) of(ctx context.Context, org, pool string) (p poolLimits,
 		if time.Since(h.At) >= hintLife {
 			return 0
 		}
-		if h.At.After(seen) {
+		if h.Value > 0 && h.At.After(seen) {
 			seen = h.At
 		}
 		return h.Value

@@ -52,8 +52,8 @@ type runFlags struct {
 	reuse     []string
 	failFast  bool
 	retries   flotilla.Retry
-	softFloor float64
-	hardFloor float64
+	softFloor floor
+	hardFloor floor
 	stream    flotilla.StreamMode
 	hedge     *bool
 	dryRun    bool
@@ -142,8 +142,8 @@ func (f *runFlags) addAdvanced(cmd *cobra.Command) {
 	given(fs, "retry-budget", "20[,0.1]", "retries per minute and per success", "20,0.1", parseRetryBudget, func(r flotilla.Retry) {
 		f.retries.BudgetPerMin, f.retries.BudgetPerSucc = r.BudgetPerMin, r.BudgetPerSucc
 	})
-	given(fs, "soft-floor", "SHARE", "share of a limit below which sending slows to a trickle", "10%", parseFloor, func(v float64) { f.softFloor = v })
-	given(fs, "hard-floor", "SHARE", "share of a limit below which nothing is sent", "2%", parseFloor, func(v float64) { f.hardFloor = v })
+	given(fs, "soft-floor", "SHARE|TOKENS", "what is left of a limit when sending slows to a trickle", "10%", parseFloor, func(v floor) { f.softFloor = v })
+	given(fs, "hard-floor", "SHARE|TOKENS", "what is left of a limit when nothing is sent", "2%", parseFloor, func(v floor) { f.hardFloor = v })
 	given(fs, "stream", "auto|on|off", "take answers as a stream", "auto", parseStream, func(m flotilla.StreamMode) { f.stream = m })
 	given(fs, "hedge", "on|off", "second attempts for stragglers at the end", "on with a deadline or --prefer fast", parseOnOff, func(on bool) { f.hedge = &on })
 	group(cmd, groupAdvanced, "max-attempts", "retry-budget", "soft-floor", "hard-floor", "stream", "hedge")

@@ -21,14 +21,17 @@ func (f *runFlags) apply(s *Settings) {
 	}
 	if f.share != nil {
 		s.Share = *f.share
+		for i := range s.Orgs {
+			s.Orgs[i].Share = nil // the flag is of the run, over what a file says of an org
+		}
 	}
 	if f.ramp != nil {
 		s.Ramp = *f.ramp
 	}
-	if f.softFloor != 0 {
+	if f.softFloor != (floor{}) {
 		s.SoftFloor = f.softFloor
 	}
-	if f.hardFloor != 0 {
+	if f.hardFloor != (floor{}) {
 		s.HardFloor = f.hardFloor
 	}
 	if f.spend.job > 0 {

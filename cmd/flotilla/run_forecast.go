@@ -55,7 +55,7 @@ func (r *runner) problem(slowness float64) route.Problem {
 	}
 	each := time.Duration(slowness * (speed.first + out/speed.rate) * float64(time.Second))
 	prob := route.Problem{
-		Soft: r.settings.SoftFloor,
+		Soft: r.settings.SoftFloor.Share,
 		Work: route.Work{
 			Requests: n, Input: float64(p.Tokens), Output: n * out,
 			Latency: time.Duration(n * float64(each)), Shortest: each, Longest: 2 * each,

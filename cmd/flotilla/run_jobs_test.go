@@ -173,6 +173,7 @@ func (w *world) wantResults(n int) []resultLine {
 // TestGSM8K is the first promise of the main job: a file of questions, three
 // orgs, every row a result, no refusal of any class.
 func TestGSM8K(t *testing.T) {
+	t.Parallel()
 	input := sample.Path(t, sample.Test)
 	w := newWorld(t, "default", 20)
 	args := w.args(input, "--prompt", "{{.question}}", "--model", "claude-haiku-4-5", "--max-tokens", "300", "--tier", "sync")
@@ -206,6 +207,7 @@ func TestPersona(t *testing.T) {
 	if testing.Short() {
 		t.Skip("141,600 calls take most of a minute")
 	}
+	t.Parallel()
 	w := newWorld(t, "default", 50)
 	args := w.args(sample.Path(t, sample.Persona), personaArgs()...)
 	w.run(0, args)

@@ -40,6 +40,7 @@ func TestJobsScripts(t *testing.T) { runScripts(t, "testdata/jobs") }
 func TestDemoScripts(t *testing.T) { runScripts(t, "testdata/demo") }
 
 func runScripts(t *testing.T, dir string) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {

@@ -14,6 +14,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the program on the command lines of testdata/*.txt, each in
 // a fresh directory and with no environment but what it sets.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	api, fast := newStandIn(t), newEmulator(t, 20)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",

@@ -30,7 +30,7 @@ type Settings struct {
 	Betas       []string
 
 	Conc                 map[string]int // attempts in flight by family in one org
-	SoftFloor, HardFloor float64        // share of learned capacity; negative: none
+	SoftFloor, HardFloor floor
 	Retry                flotilla.Retry
 	Share                flotilla.Share
 	Ramp                 flotilla.Ramp
@@ -53,8 +53,6 @@ type OrgSetting struct {
 	AdminKeyEnv string // the variable its admin key would come from
 	UsageTier   string // start, build, scale, custom; empty: unknown
 	Sync, Batch bool   // the tiers it may be used for
-	Share       flotilla.Share
-	ShareSet    bool
 }
 
 // AdminKey is a key that reads limits and usage of some org.
@@ -136,7 +134,8 @@ func (s *Settings) FleetConfig() flotilla.Config {
 	c := flotilla.Config{
 		BaseURL: s.BaseURL, Version: s.Version, Betas: s.Betas,
 		Share: s.Share, Ramp: s.Ramp, Conc: s.Conc,
-		SoftFloor: s.SoftFloor, HardFloor: s.HardFloor,
+		SoftFloor: s.SoftFloor.Share, HardFloor: s.HardFloor.Share,
+		SoftTokens: s.SoftFloor.Tokens, HardTokens: s.HardFloor.Tokens,
 		Retry: s.Retry, Prices: s.Prices, Speed: s.Speed,
 	}
 	for _, o := range s.Orgs {

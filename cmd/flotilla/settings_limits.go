@@ -116,48 +116,6 @@ func into[T any](to *T, parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// parseFloor reads a share of the learned capacity, "10%" or "0.1"; 0 means
-// none, which the library spells as a negative number.
-func parseFloor(text string) (float64, error) {
-	number, percent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if percent {
-		v /= 100
-	}
-	if err != nil || !(v >= 0 && v < 1) {
-		return 0, fmt.Errorf("%q is no floor: a share below 100%% such as 10%%; 0 for none", text)
-	}
-	if v == 0 {
-		return -1, nil
-	}
-	return v, nil
-}
-
-// checkFloors refuses a hard floor above the soft one: between them sending
-// slows to a trickle, and there would be no between.
-func (s *Settings) checkFloors() error {
-	soft, hard := floorOf(s.SoftFloor, defaultSoft), floorOf(s.HardFloor, defaultHard)
-	if soft == 0 || hard <= soft {
-		return nil
-	}
-	return withHint(fmt.Errorf("--hard-floor %g%% is above --soft-floor %g%%", percent(hard), percent(soft)),
-		"set both, the hard one below: --soft-floor 20% --hard-floor 5%; or floors: {soft: 20%, hard: 5%} in "+configName)
-}
-
-// The floors where nobody says anything (interface.md, "floors").
-const defaultSoft, defaultHard = 0.10, 0.02
-
-// floorOf is the floor that a setting means; 0: none.
-func floorOf(set, standard float64) float64 {
-	if set == 0 {
-		return standard
-	}
-	return max(set, 0)
-}
-
-// percent is a share in percent, without the digits that binary fractions add.
-func percent(share float64) float64 { return math.Round(share*1e6) / 1e4 }
-
 func parseAttempts(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > 100 {

@@ -68,9 +68,6 @@ func (s *Settings) orgsFromFile(c *configFile) error {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("org %s is left out: %s is not set", o.Name, o.KeyEnv))
 			continue
 		}
-		if o.ShareSet {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("org %s: a share of its own is read but not yet applied; the run's share holds for all orgs", o.Name))
-		}
 		s.Orgs = append(s.Orgs, o)
 	}
 	return nil
@@ -118,10 +115,11 @@ func (e *orgEntry) fill(o *OrgSetting) (err error) {
 		}
 	}
 	if e.Share.set() {
-		if o.Share, err = parseShare(e.Share.text); err != nil {
+		share, err := parseShare(e.Share.text)
+		if err != nil {
 			return e.Share.errorf("%s", err)
 		}
-		o.ShareSet = true
+		o.Share = &share
 	}
 	if e.TokensPerDay.set() {
 		o.TokensPerDay, err = strconv.ParseInt(strings.ReplaceAll(e.TokensPerDay.text, "_", ""), 10, 64)

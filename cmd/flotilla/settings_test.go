@@ -87,14 +87,14 @@ func TestPrecedence(t *testing.T) {
 func TestFilesAddUp(t *testing.T) {
 	s, err := loadIn(t, map[string]string{
 		"OWN":           "ramp: fast\nspend: {max_usd: 40, confirm_usd: 1.50}\ncaps: {sonnet: 10, opus: 5}\n",
-		"flotilla.yaml": "spend: {max_usd: 7}\ncaps: {sonnet: 20}\nfloors: {soft: 0, hard: 5%}\nshare: polite\nretry: {max_attempts: 5, base_delay: 1s, budget_per_min: 7.5}\nprices: p.yaml\n",
+		"flotilla.yaml": "spend: {max_usd: 7}\ncaps: {sonnet: 20}\nfloors: {soft: 0, hard: 50_000}\nshare: polite\nretry: {max_attempts: 5, base_delay: 1s, budget_per_min: 7.5}\nprices: p.yaml\n",
 		"p.yaml":        "models:\n  - {id: claude-sonnet-4-6, in: 2.50, out: 12}\n",
 	}, []string{"EPS_API_CONC_SONNET=30"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &Settings{
-		Conc: map[string]int{"sonnet": 30, "opus": 5}, SoftFloor: -1, HardFloor: 0.05,
+		Conc: map[string]int{"sonnet": 30, "opus": 5}, SoftFloor: floor{Share: -1}, HardFloor: floor{Tokens: 50_000},
 		Retry:    flotilla.Retry{MaxAttempts: 5, BaseDelay: time.Second, BudgetPerMin: 7.5},
 		Share:    flotilla.SharePolite,
 		Ramp:     flotilla.RampFast,
@@ -135,6 +135,38 @@ func TestBatchOnlyOrgIsNotUsedForCalls(t *testing.T) {
 	orgs := s.FleetConfig().Orgs
 	if len(orgs) != 1 || orgs[0].Name != "b" || orgs[0].TokensPerDay != 20_000_000 {
 		t.Errorf("orgs for calls are %v, want b alone with its daily cap", orgs)
+	}
+}
+
+// An org's own share holds for its key, until the flag says otherwise.
+func TestShareOfAnOrg(t *testing.T) {
+	s, err := loadIn(t, map[string]string{"flotilla.yaml": "share: polite\norgs:\n  - {name: a, key_env: K, share: fair}\n  - {name: b, key_env: L}\n"},
+		[]string{"K=sk-ant-emulated-high", "L=sk-ant-emulated-low"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := s.FleetConfig(); len(s.Warnings) != 0 || c.Share != flotilla.SharePolite || *c.Orgs[0].Share != flotilla.ShareFair || c.Orgs[1].Share != nil {
+		t.Errorf("share %v of %+v, warnings %q", c.Share, c.Orgs, s.Warnings)
+	}
+	byDefault := flotilla.ShareDefault
+	(&runFlags{share: &byDefault}).apply(s)
+	if c := s.FleetConfig(); c.Share != flotilla.ShareDefault || c.Orgs[0].Share != nil {
+		t.Errorf("with --share default: share %v of %+v", c.Share, c.Orgs)
+	}
+}
+
+func TestParseFloor(t *testing.T) {
+	for text, want := range map[string]floor{
+		"10%": {Share: .1}, "0.1": {Share: .1}, "0": {Share: -1}, "0%": {Share: -1}, "50000": {Tokens: 50_000}, "50_000": {Tokens: 50_000},
+	} {
+		if got, err := parseFloor(text); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "-1", "-10%", "100%", "110%", "10", "1", "Inf", "NaN", "much", "5 M"} {
+		if got, err := parseFloor(text); err == nil {
+			t.Errorf("%q was taken as %+v", text, got)
+		}
 	}
 }
 
