@@ -33,6 +33,41 @@ func (i OrgInfo) Usable() bool { return i.Err == nil && i.SameAs == "" }
 // ErrNoOrg says that no org can be used; OrgInfo.Err says why of each.
 var ErrNoOrg = errors.New("no usable key")
 
+// ErrUnreachable says that no org can be used since none can be reached: the
+// network or the base URL is at fault, not the keys.
+var ErrUnreachable = errors.New("no org can be reached")
+
+// NoOrgError is why no org can be used. It is ErrNoOrg, and ErrUnreachable
+// where that is the reason for all of them.
+type NoOrgError struct{ Orgs []OrgInfo }
+
+func (e *NoOrgError) Error() string {
+	why := make([]string, len(e.Orgs))
+	for i, o := range e.Orgs {
+		why[i] = o.Name + ": " + o.Err.Error()
+	}
+	what := ErrNoOrg
+	if e.unreachable() {
+		what = ErrUnreachable
+	}
+	return what.Error() + ": " + strings.Join(why, "; ")
+}
+
+// Is makes errors.Is know the two errors it stands for.
+func (e *NoOrgError) Is(target error) bool {
+	return target == ErrNoOrg || target == ErrUnreachable && e.unreachable()
+}
+
+func (e *NoOrgError) unreachable() bool {
+	for _, o := range e.Orgs {
+		var te *TransportError
+		if !errors.As(o.Err, &te) {
+			return false
+		}
+	}
+	return true
+}
+
 // A SpeedError says that the emulator's clock runs at another speed than ours.
 type SpeedError struct{ Server, Client float64 }
 
@@ -45,7 +80,7 @@ var ErrOurselves = errors.New("the base URL is a flotilla gateway: calls would g
 
 // Connect learns the id of every org by a free read, once; Dispatch and Carry
 // do it by themselves. Orgs that cannot be used are left out of everything that
-// follows; the error is ErrNoOrg, a *SpeedError or ErrOurselves, and stands.
+// follows; the error is a *NoOrgError, a *SpeedError or ErrOurselves, and stands.
 // Where ctx ended meanwhile the error is its own, and the next call tries anew.
 func (f *Fleet) Connect(ctx context.Context) ([]OrgInfo, error) {
 	if f.connected.Load() {
@@ -139,7 +174,7 @@ func (f *Fleet) choose(replies []hello) error {
 		}
 	}
 	if len(f.orgs) == 0 {
-		return ErrNoOrg
+		return &NoOrgError{Orgs: f.infos}
 	}
 	return nil
 }

@@ -74,9 +74,11 @@ type Fleet struct {
 // New makes a Fleet. It sends nothing: the first Connect, Dispatch or Carry does.
 func New(cfg Config) (*Fleet, error) {
 	if len(cfg.Orgs) == 0 {
-		return nil, errors.New("no org: no API key was given")
+		return nil, errors.New("no org: no API key was given (OrgsFromEnv reads ANTHROPIC_API_KEY)")
 	}
-	cfg.BaseURL = cmpOr(cfg.BaseURL, DefaultBaseURL)
+	// What one provider answers is never taken for another's: orgs that name
+	// their base URL decide which it is where Config does not.
+	cfg.BaseURL = cmpOr(cmpOr(cfg.BaseURL, cfg.Orgs[0].BaseURL), DefaultBaseURL)
 	cfg.Version = cmpOr(cfg.Version, DefaultVersion)
 	cfg.Betas = slices.Clone(cfg.Betas)
 	if cfg.Prices == nil {

@@ -69,7 +69,8 @@ var envOrgs = []struct{ variable, name string }{
 
 // OrgsFromEnv reads the orgs whose keys stand in the environment:
 // ANTHROPIC_API_KEY (high), ANTHROPIC_BATCH_KEY (batch) and
-// ANTHROPIC_API_KEY_LOW_PRIO (low).
+// ANTHROPIC_API_KEY_LOW_PRIO (low). ANTHROPIC_BASE_URL, where it is set, is
+// their base URL.
 func OrgsFromEnv() []Org { return OrgsFrom(os.Getenv) }
 
 // OrgsFrom is OrgsFromEnv over any way of looking variables up.
@@ -77,7 +78,7 @@ func OrgsFrom(getenv func(string) string) []Org {
 	var orgs []Org
 	for _, e := range envOrgs {
 		if key := strings.TrimSpace(getenv(e.variable)); key != "" {
-			orgs = append(orgs, Org{Name: e.name, Key: Key(key)})
+			orgs = append(orgs, Org{Name: e.name, Key: Key(key), BaseURL: strings.TrimSpace(getenv("ANTHROPIC_BASE_URL"))})
 		}
 	}
 	return orgs

@@ -165,13 +165,6 @@ func (b *onceBody) again() (io.ReadCloser, bool) {
 	return &tryBody{b, b.try}, true
 }
 
-// left reports whether any of it was read.
-func (b *onceBody) left() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.read
-}
-
 // seal forbids further reading and reports whether there was any.
 func (b *onceBody) seal() bool {
 	b.mu.Lock()

@@ -88,7 +88,7 @@ func TestReport(t *testing.T) {
 // Every row of the table gives its hint, however deep the error lies.
 func TestHintTable(t *testing.T) {
 	known := []error{
-		flotilla.ErrNoOrg, flotilla.ErrOurselves,
+		flotilla.ErrNoOrg, flotilla.ErrUnreachable, flotilla.ErrOurselves,
 		&flotilla.SpeedError{Server: 20, Client: 1},
 		&flotilla.UnknownModelError{Model: "m"},
 		&journal.FullError{Err: errors.New("x")}, &journal.ReadOnlyError{Err: errors.New("x")},

@@ -44,6 +44,7 @@ func hintFor(err error) string {
 
 // hints has one row for each error of a library that we know a way out of.
 var hints = []func(error) string{
+	onIs(flotilla.ErrUnreachable, "is the network up, or the emulator? ANTHROPIC_BASE_URL and --base-url say where calls go; flotilla doctor tries each org"),
 	onIs(flotilla.ErrNoOrg, "flotilla doctor says what is wrong with each key; flotilla demo needs none"),
 	onIs(flotilla.ErrOurselves, "set --base-url or ANTHROPIC_BASE_URL to the provider or an emulator"),
 	onAs(func(e *flotilla.SpeedError) string { return "give both the same --speed" }),

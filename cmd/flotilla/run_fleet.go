@@ -156,7 +156,14 @@ func connect(ctx context.Context, fleet *flotilla.Fleet, stderr io.Writer) ([]fl
 			warn(stderr, fmt.Sprintf("the clock of %s is %s from ours; deadlines are by ours", title(o.Name), o.Skew))
 		}
 	}
-	return infos, err
+	// The reasons stand above, a line each.
+	switch {
+	case errors.Is(err, flotilla.ErrUnreachable):
+		return infos, flotilla.ErrUnreachable
+	case err != nil:
+		return infos, flotilla.ErrNoOrg
+	}
+	return infos, nil
 }
 
 // emulatedMark is what the orgs in use say of an emulator; empty: the real
