@@ -328,3 +328,68 @@ func TestOverloadStormErrsNoRow(t *testing.T) {
 		t.Errorf("%d refused, %d broke off: there was no storm", o.Refused[emulator.Overload], o.Faults)
 	}
 }
+
+// Servers that answer 500 for minutes err no row: answers that come meanwhile
+// to slow calls sent before do not prove that the lane works.
+func TestServerErrorsEverywhereErrNoRow(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		from := 40*time.Second + time.Duration(seed)*7*time.Second
+		until := from + 200*time.Second
+		sc := world(emulator.Uniform(3, scaleTier), func(sc *emulator.Scenario) {
+			sc.Stragglers = emulator.Stragglers{Share: 0.3, Min: 4, Max: 10}
+		})
+		s := setting(&sc, work{n: 12_000, in: 500, out: 60}, seed)
+		sent := map[sched.AttemptID]time.Duration{}
+		meddle(&s, func(_ time.Duration, ev sched.Event) sched.Event {
+			// Whatever is sent in the span is answered with 500.
+			if id, ok := ended(ev); ok && from <= sent[id] && sent[id] < until {
+				return &sched.Refused{Attempt: id, Refusal: sched.Refusal{Class: sched.ServerError}}
+			}
+			return ev
+		})
+		s.Observe = func(now time.Duration, _ sched.Event, acts []sched.Action) {
+			for _, act := range acts {
+				if a, ok := act.(*sched.Send); ok {
+					sent[a.Attempt] = now
+				}
+			}
+		}
+		noneErrored(t, rehearse(sc, seed, s))
+	}
+}
+
+// A row that alone meets a 500 every time is errored after three attempts, and
+// holds nobody up.
+func TestPoisonRowErrs(t *testing.T) {
+	t.Parallel()
+	sc, err := emulator.Named("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := setting(&sc, short, 1)
+	const poison = 5_000
+	call := map[sched.AttemptID]sched.CallID{}
+	tries := 0
+	meddle(&s, func(_ time.Duration, ev sched.Event) sched.Event {
+		if id, ok := ended(ev); ok && call[id] == poison {
+			tries++
+			return &sched.Refused{Attempt: id, Refusal: sched.Refusal{Class: sched.ServerError}}
+		}
+		return ev
+	})
+	s.Observe = func(_ time.Duration, _ sched.Event, acts []sched.Action) {
+		for _, act := range acts {
+			if a, ok := act.(*sched.Send); ok {
+				call[a.Attempt] = a.Call
+			}
+		}
+	}
+	o := rehearse(sc, 1, s)
+	if o.Outcomes[sched.Errored] != 1 || o.Succeeded != o.N-1 {
+		t.Errorf("%d of %d succeeded, %d errored", o.Succeeded, o.N, o.Outcomes[sched.Errored])
+	}
+	if tries != 3 {
+		t.Errorf("the poison row was tried %d times", tries)
+	}
+}
