@@ -138,7 +138,7 @@ func (e *CanaryError) Hint() string {
 	case e.Status == 404 && e.instead != "":
 		return "same pool and price: " + e.instead + ". Scores of two judges do not compare; bridge on a sample: flotilla judge --model A --model B --limit 500"
 	case e.Status == 404:
-		return "flotilla limits lists the models that each org may call"
+		return "the id may be misspelled, or the model not open to these orgs"
 	}
 	for _, p := range []string{"temperature", "top_p", "top_k"} {
 		if strings.Contains(e.Message, p) {

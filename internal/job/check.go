@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/wire"
 	"github.com/flotilla-llm/flotilla/price"
 )
@@ -34,7 +33,7 @@ func (c *checker) check(body []byte) error {
 	}
 	m, ok := c.prices.Lookup(f.Model)
 	if !ok || !m.Priced() {
-		return unknownModel(f.Model)
+		return unknownModel(f.Model, c.prices)
 	}
 	if c.capped && f.Metered != "" {
 		return withHint(fmt.Errorf("%s is billed per use, and how often it will be used is not known beforehand", f.Metered),
@@ -55,11 +54,6 @@ func missingError(field string) error {
 		return withHint(err, "--max-tokens fills it in")
 	}
 	return err
-}
-
-func unknownModel(name string) error {
-	return withHint(&flotilla.UnknownModelError{Model: name},
-		"correct the name, or give its prices in dollars a million tokens: --price in=3,out=15")
 }
 
 // rules are the parameters that a model or version refuses.

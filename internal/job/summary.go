@@ -176,9 +176,9 @@ func whose(limit string) string {
 	switch limit {
 	case "cap", "soft_floor", "hard_floor":
 		return "yours and colleagues'"
-	case "little", "ramp", "budget", "retry_budget", "work":
+	case "ramp", "budget", "retry_budget":
 		return "yours"
-	case "latency", "overload":
+	case "latency", "little", "overload", "work":
 		return "nobody"
 	}
 	return "Anthropic"

@@ -34,9 +34,28 @@ func (s *Summary) Ending(report *flotilla.Report) (lines []Line) {
 	}
 	if failed := s.Errored + s.Expired + s.Canceled; failed > 0 {
 		s.sayErrors(say)
-		say("hint", "--retry %s sends these rows again", strings.Join(s.failedWords(), ","))
+		s.sayRetry(say)
+	}
+	if s.InDoubt > 0 {
+		say("", "%s in doubt: may have been answered and billed; the worst case counts as spent", counted(s.InDoubt, "attempt"))
 	}
 	return lines
+}
+
+// sayRetry names --retry where it may help: a request that the API calls
+// invalid would be refused again.
+func (s *Summary) sayRetry(say func(kind, format string, args ...any)) {
+	invalid := 0
+	for _, g := range s.Errors {
+		if g.Type == "invalid_request_error" {
+			invalid += g.N
+		}
+	}
+	if invalid == s.Errored+s.Expired+s.Canceled {
+		say("hint", "the API calls these requests invalid: correct the rows; --retry errored would have them refused again")
+		return
+	}
+	say("hint", "--retry %s sends these rows again", strings.Join(s.failedWords(), ","))
 }
 
 func (s *Summary) sayPending(report *flotilla.Report, say func(kind, format string, args ...any)) {
@@ -99,7 +118,11 @@ func (s *Summary) sayCut(say func(kind, format string, args ...any)) {
 		words, retry = append(words, grouped(s.RefusedByModel)+" refused by the model"), append(retry, "refused")
 	}
 	say("", "answers: %s", strings.Join(words, ", "))
-	say("hint", "--retry %s sends only these rows again", strings.Join(retry, ","))
+	more := ""
+	if s.Truncated > 0 {
+		more = ", those cut with twice the room: the same command, --max-tokens as it was"
+	}
+	say("hint", "--retry %s sends only these rows again%s", strings.Join(retry, ","), more)
 }
 
 // errorsShown is how many kinds of error the text lists; the summary has all.
@@ -108,10 +131,10 @@ const errorsShown = 5
 func (s *Summary) sayErrors(say func(kind, format string, args ...any)) {
 	for i, g := range s.Errors {
 		if i == errorsShown {
-			say("", "and %d more kinds of error", len(s.Errors)-i)
+			say("", "and %s of error", counted(len(s.Errors)-i, "more kind"))
 			return
 		}
-		say("", "%s: %s: %s (such as %s)", rows(g.N), g.Type, clip(g.Message), g.ExampleID)
+		say("", "%s: %s: %s (such as row %q)", rows(g.N), g.Type, clip(g.Message), g.ExampleID)
 	}
 	if s.Expired > 0 {
 		say("", "%s expired", rows(s.Expired))
@@ -140,8 +163,8 @@ func (s *Summary) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s: %s\n", grouped(s.done()), rows(s.N), strings.Join(s.parts(), ", "))
 	if s.Attempts > 0 {
-		fmt.Fprintf(&b, "%s, %s calls/min, p50 %s, p95 %s; %d rate-limited, %d overloaded, %d transport errors\n",
-			seconds(s.WallS), grouped(int(s.CallsPerMin+.5)), millis(s.P50MS), millis(s.P95MS), s.RateLimited.Total(), s.Overloaded, s.TransportErrors)
+		fmt.Fprintf(&b, "%s, %s calls/min, p50 %s, p95 %s; %d rate-limited, %d overloaded, %s\n",
+			seconds(s.WallS), grouped(int(s.CallsPerMin+.5)), millis(s.P50MS), millis(s.P95MS), s.RateLimited.Total(), s.Overloaded, counted(s.TransportErrors, "transport error"))
 		if s.BoundS > 0 {
 			fmt.Fprintf(&b, "fastest possible %s, with our manners %s: %.0f %% of the fastest\n", seconds(s.BoundS), seconds(s.PoliteBoundS), 100*s.Efficiency)
 		}
@@ -164,13 +187,23 @@ func (s *Summary) parts() (out []string) {
 		{s.Pending, "pending"},
 		{s.Cached, "cached"},
 		{s.Resumed, "from earlier runs"},
-		{s.InDoubt, "attempts in doubt"},
 	} {
 		if p.n > 0 || p.word == "succeeded" {
 			out = append(out, grouped(p.n)+" "+p.word)
 		}
 	}
+	if s.InDoubt > 0 {
+		out = append(out, counted(s.InDoubt, "attempt")+" in doubt")
+	}
 	return out
+}
+
+// counted is "1 attempt" or "2 attempts".
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return grouped(n) + " " + what
 }
 
 func (s *Summary) costWords() string {
@@ -182,7 +215,7 @@ func (s *Summary) costWords() string {
 		words = append(words, s.FailedUSD.String()+" for attempts without an answer")
 	}
 	if s.Hedges > 0 {
-		words = append(words, fmt.Sprintf("%s for %d hedges", s.HedgeUSD, s.Hedges))
+		words = append(words, fmt.Sprintf("%s for %s", s.HedgeUSD, counted(s.Hedges, "hedge")))
 	}
 	if len(words) == 0 {
 		return ""

@@ -28,7 +28,9 @@ func (s *Summary) binding(r *flotilla.Report) {
 		}
 		switch {
 		case b.Limit == "overload" && s.Overloaded == 0:
-			line.words = "server trouble" // 5xx, pages of a proxy, broken connections
+			line.words = "trouble on the way (5xx, resets)"
+		case b.Limit == "work" && r.Cause == flotilla.CapReached:
+			line.words = ourLimits["budget"] // rows are left, and nothing may be spent on them
 		case b.Limit == "retry_after":
 			if why := closedFor(r, b.Org, b.Pool); why != "" {
 				line.words, line.Whose = title(b.Org)+": "+why, "yours"
@@ -125,8 +127,8 @@ func limitWords(l *BindingSummary) string {
 }
 
 var ourLimits = map[string]string{
-	"little": "more calls would not help", "ramp": "warming up", "retry_budget": "our retry budget", "hard_floor": "our hard floor",
-	"soft_floor": "our soft floor", "budget": "the cap on money", "work": "no more rows to send", "latency": "the answers themselves",
+	"little": "its limits are met with fewer calls", "ramp": "warming up", "retry_budget": "our retry budget", "hard_floor": "our hard floor",
+	"soft_floor": "our soft floor", "budget": "the cap on money", "work": "nothing left to send", "latency": "the answers themselves",
 }
 
 var theirLimits = map[string]string{

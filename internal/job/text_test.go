@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/price"
 )
 
 func TestEndings(t *testing.T) {
@@ -73,7 +74,7 @@ func TestEndings(t *testing.T) {
 			[]Line{
 				{"", "interrupted; 1 of 3 rows done, 2 pending"},
 				{"hint", "everything done is kept; the same command goes on"},
-				{"", "1 row: api_error: oops (such as r1)"},
+				{"", `1 row: api_error: oops (such as row "r1")`},
 				{"hint", "--retry errored sends these rows again"},
 			},
 			ExitInterrupted,
@@ -86,10 +87,21 @@ func TestEndings(t *testing.T) {
 			ExitRows,
 		},
 		{
+			"invalid requests, one attempt in doubt",
+			Summary{N: 3, Succeeded: 1, Errored: 2, InDoubt: 1, Errors: []ErrorGroup{{"invalid_request_error", "no", 2, "r1"}}},
+			flotilla.Report{},
+			[]Line{
+				{"", `2 rows: invalid_request_error: no (such as row "r1")`},
+				{"hint", "the API calls these requests invalid: correct the rows; --retry errored would have them refused again"},
+				{"", "1 attempt in doubt: may have been answered and billed; the worst case counts as spent"},
+			},
+			ExitRows,
+		},
+		{
 			"all well, but some cut",
 			Summary{N: 3, Succeeded: 3, Truncated: 2, RefusedByModel: 1},
 			flotilla.Report{},
-			[]Line{{"", "answers: 2 cut by max_tokens, 1 refused by the model"}, {"hint", "--retry truncated,refused sends only these rows again"}},
+			[]Line{{"", "answers: 2 cut by max_tokens, 1 refused by the model"}, {"hint", "--retry truncated,refused sends only these rows again, those cut with twice the room: the same command, --max-tokens as it was"}},
 			ExitOK,
 		},
 	} {
@@ -201,11 +213,28 @@ func TestBindingNamesWhatWasWrong(t *testing.T) {
 	var b strings.Builder
 	s.bindingText(&b)
 	want := `share of waiting                       whose to change        one step more
-50 %  server trouble                   nobody
+50 %  trouble on the way (5xx, resets) nobody
 30 %  org batch: its credit is used up yours
 20 %  low: retry-after                 Anthropic
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A name that is a slip away from one of the table's is told; a guess that is
+// further off goes by the family.
+func TestNearestModel(t *testing.T) {
+	for name, want := range map[string]string{
+		"claude-haiku-4.5": "claude-haiku-4-5", "claude-haku-4-5": "claude-haiku-4-5", "Claude-Sonnet-4-6": "claude-sonnet-4-6",
+		"claude-sonet-4-6": "claude-sonnet-4-6", "gpt-9-turbo-preview": "", "": "",
+	} {
+		if got := nearestModel(name, price.Published()); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+	got := nearestModel("haiku", price.Published())
+	if m, ok := price.Published().Lookup(got); !ok || m.Family() != "haiku" {
+		t.Errorf("haiku: %q", got)
 	}
 }
