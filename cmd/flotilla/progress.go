@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -253,10 +254,28 @@ func (p *progress) eventOf(n *flotilla.Notice) *event {
 		p.colleague[k] = n.At
 		text += p.slower(n)
 	}
+	if n.Kind == flotilla.CeilingChosen {
+		text = "flotilla: " + text + p.openedFrom(n)
+	}
 	return &event{
 		at: n.At, kind: noticeKinds[n.Kind], text: text, org: n.Org, pool: n.Pool,
 		class: n.Class, limit: n.Limit, value: n.Value, until: n.Until,
 	}
+}
+
+// openedFrom says with how many calls a lane begins, where that is fewer than
+// it may come to.
+func (p *progress) openedFrom(n *flotilla.Notice) string {
+	p.look(context.Background())
+	if p.last == nil {
+		return ""
+	}
+	for _, l := range p.last.lanes {
+		if l.Org == n.Org && l.Pool == n.Pool && l.Window >= 1 && l.Window < n.Value {
+			return fmt.Sprintf(", opened up step by step from %.0f", l.Window)
+		}
+	}
+	return ""
 }
 
 // noticeKinds name notices for programs.

@@ -204,7 +204,7 @@ func TestClosedLanesHaveNoETA(t *testing.T) {
 // The brake speaks of an overload only where the provider did.
 func TestServerTroubleIsNoOverload(t *testing.T) {
 	for l, want := range map[flotilla.LaneState]string{
-		{Org: "high"}:                "server trouble",
+		{Org: "high"}:                "trouble on the way (5xx, resets)",
 		{Org: "high", Overloaded: 3}: "Anthropic overloaded (529)",
 	} {
 		if got := limitText("overload", &l); got != want {

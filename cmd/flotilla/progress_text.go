@@ -119,7 +119,7 @@ func limitText(limit string, l *flotilla.LaneState) string {
 		}
 	case "overload":
 		if l.Overloaded == 0 { // 5xx, pages of a proxy, broken connections
-			return "server trouble"
+			return "trouble on the way (5xx, resets)"
 		}
 	case "cap":
 		return fmt.Sprintf("%d per key", l.Cap)
@@ -177,7 +177,7 @@ func closedText(lanes []flotilla.LaneState) string {
 // limitTexts are the limits that have no figure to tell.
 var limitTexts = map[string]string{
 	"tpd":          "ORG: tokens of a day",
-	"little":       "ORG: in flight is enough for its limits",
+	"little":       "ORG: its limits are met with fewer calls",
 	"ramp":         "ORG: warming up",
 	"aimd":         "ORG: backing off after a 429",
 	"overload":     "Anthropic overloaded (529)",
@@ -189,7 +189,7 @@ var limitTexts = map[string]string{
 	"hard_floor":   "ORG: what is left is for others",
 	"soft_floor":   "ORG: keeps room for others",
 	"budget":       "the cap on money",
-	"work":         "no more rows to start",
+	"work":         "every row is started",
 	"latency":      "time an answer takes",
 }
 
@@ -214,7 +214,7 @@ func noticeText(n *flotilla.Notice) string {
 		}
 		return fmt.Sprintf("%s: others now use ~%.0f %% of %s", org, 100*n.Value, cmp.Or(dimTexts[n.Limit], "it"))
 	case flotilla.CeilingChosen:
-		return fmt.Sprintf("%s: begins with at most %.0f calls in flight (%s)", org, n.Value, n.Pool)
+		return fmt.Sprintf("%s: at most %.0f calls in flight (%s)", org, n.Value, n.Pool)
 	case flotilla.WindowChanged:
 		return fmt.Sprintf("%s: %s; now at most %.0f in flight", org, job.ClosedWords(n.Class), n.Value)
 	case flotilla.DailyLearned:

@@ -162,12 +162,12 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 	r.shares.learn(journal.Realm{Provider: shape.Provider, Emulated: mark}, r.infos, r.fleet.Now)
 	run, err := job.Open(ctx, r.fleet, r.jobConfig(shape, mark))
 	if err != nil {
-		return err
+		return r.flags.fromFlag(err)
 	}
 	carried := false
 	defer func() { err = errors.Join(err, run.Close(), r.takeBack(ctx, carried)) }()
 	if err := run.Begin(ctx, r.books()); err != nil {
-		return err
+		return r.changedSince(ctx, err)
 	}
 	r.plan = run.Plan()
 	r.start(mark)

@@ -30,7 +30,7 @@ func (r *runner) dry(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.fleet.Close()) }()
 	run, err := job.Open(ctx, r.fleet, r.jobConfig(shape, ""))
 	if err != nil {
-		return err
+		return r.flags.fromFlag(err)
 	}
 	defer func() { err = errors.Join(err, run.Close()) }()
 	r.plan = run.Plan()

@@ -114,10 +114,27 @@ func (f *settingsFlags) load(cmd *cobra.Command) (*Settings, error) {
 // NeedOrgs is an error when there is no key to work with.
 func (s *Settings) NeedOrgs() error {
 	if len(s.Orgs) > 0 {
-		return nil
+		return s.refuseEmulatedKeys()
 	}
 	return withHint(fmt.Errorf("no usable key: none of %s is set", strings.Join(s.keyNames(), ", ")),
 		"export ANTHROPIC_API_KEY, or write it into a .env here; flotilla demo needs none")
+}
+
+// emulatedKey begins the keys of the emulator.
+const emulatedKey = "sk-ant-emulated-"
+
+// refuseEmulatedKeys is an error when a key of the emulator would go to anybody
+// else: the base URL was forgotten.
+func (s *Settings) refuseEmulatedKeys() error {
+	for i := range s.Orgs {
+		o := &s.Orgs[i]
+		base := cmp.Or(o.BaseURL, s.BaseURL)
+		if strings.HasPrefix(string(o.Key), emulatedKey) && !isLoopbackURL(base) {
+			return withHint(fmt.Errorf("%s is a key of the emulator, and the base URL is %s", o.KeyEnv, base),
+				"export ANTHROPIC_BASE_URL=http://127.0.0.1:4010, or what flotilla emulate says it listens on")
+		}
+	}
+	return nil
 }
 
 func (s *Settings) keyNames() []string {

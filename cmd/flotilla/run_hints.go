@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/job"
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+// fromFlag names --model where an unknown model came from it, in place of the
+// first row that it would have gone to.
+func (f *runFlags) fromFlag(err error) error {
+	var unknown *flotilla.UnknownModelError
+	if f.model == "" || !errors.As(err, &unknown) || unknown.Model != f.model {
+		return err
+	}
+	return withHint(fmt.Errorf("--model: %w", unknown), hintFor(err))
+}
+
+// changedSince says of an OUT that holds another job's results which one that
+// is, and what has changed since: most often somebody went on with an edited
+// prompt.
+func (r *runner) changedSince(ctx context.Context, err error) error {
+	var foreign *job.ForeignError
+	out, absErr := filepath.Abs(r.flags.output)
+	if absErr != nil || !errors.As(err, &foreign) {
+		return err
+	}
+	jobs, listErr := r.journal.Jobs(ctx, time.Time{})
+	if listErr != nil {
+		return err
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		if !slices.ContainsFunc(j.Outs, func(o journal.Out) bool { return o.Path == out && o.Durable > 0 }) {
+			continue
+		}
+		what := "the base URL"
+		if j.Realm == r.shares.realm {
+			what = changed(flagTable(j.Command), flagTable(r.command))
+		}
+		return withHint(err, fmt.Sprintf("it holds results of job %s; %s changed since, which makes another job: give -o another name "+
+			"(rows whose request is the same cost nothing, their answers are in the journal), or --overwrite moves the file aside", j.Key, what))
+	}
+	return err
+}
+
+// shaping are the flags that make another job of equal inputs (interface.md,
+// "Job identity").
+var shaping = []string{"--prompt", "--system", "--model", "--max-tokens", "--params", "--id-field", "--repeats", "--dedupe", "--anthropic-version", "--beta"}
+
+// changed names what shapes requests and differs between two commands.
+func changed(was, is map[string]string) string {
+	var names []string
+	for _, flag := range shaping {
+		if was[flag] != is[flag] {
+			names = append(names, flag)
+		}
+	}
+	if len(names) == 0 {
+		return "the input"
+	}
+	return strings.Join(names, " and ")
+}
+
+// flagTable is what follows each flag of a command, as it is spelled.
+func flagTable(command string) map[string]string {
+	table := map[string]string{}
+	for _, part := range strings.Split(command, " --")[1:] {
+		flag, value, _ := strings.Cut(part, " ")
+		for _, short := range []string{" -o ", " -y"} { // flags that are written with one letter
+			value, _, _ = strings.Cut(value, short)
+		}
+		table["--"+flag] += value + "\n"
+	}
+	return table
+}
