@@ -97,6 +97,10 @@ func (s *Server) byName(name string) (Scenario, *apiError) {
 	return sc, nil
 }
 
+// maxSpeed bounds the clock's speed: at a million, scaled time lasts for two and
+// a half hours of real time before a Duration is full.
+const maxSpeed = 1_000_000
+
 func (s *Server) setClock(rw http.ResponseWriter, r *http.Request) {
 	s.control.Lock()
 	defer s.control.Unlock()
@@ -106,8 +110,8 @@ func (s *Server) setClock(rw http.ResponseWriter, r *http.Request) {
 		Speed float64 `json:"speed"`
 	}
 	e := readControl(r, &want)
-	if e == nil && !(want.Speed > 0) {
-		e = invalid("speed: Input should be greater than 0")
+	if e == nil && !(want.Speed > 0 && want.Speed <= maxSpeed) {
+		e = invalid("speed: Input should be greater than 0 and at most %d", maxSpeed)
 	}
 	if e != nil {
 		writeError(rw, e)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -190,7 +191,9 @@ func TestFaultsAreChecked(t *testing.T) {
 	_, url := serve(t, Options{})
 	for _, body := range []string{
 		`{"kind":"explode"}`, `{"kind":"status"}`, `{"kind":"delay","share":2}`,
-		`{"kind":"delay","delay":5}`, `{"kind":"delay","org":"nobody"}`, `{`,
+		`{"kind":"delay","delay":5}`, `{"kind":"delay","delay_ms":5,"org":"nobody"}`, `{`,
+		`{"kind":"delay"}`, `{"kind":"delay","delay_ms":-5}`, `{"kind":"lie_headers","factor":-3}`,
+		`{"kind":"drop_before","for_s":-5}`, `{"kind":"drop_before","after_s":1e300}`,
 	} {
 		if res, b := (ask{path: "/emulator/faults", body: body}).do(t, url); res.StatusCode < 400 {
 			t.Errorf("%s: %d %s", body, res.StatusCode, b)
@@ -198,6 +201,36 @@ func TestFaultsAreChecked(t *testing.T) {
 	}
 	if res, _ := (ask{method: "DELETE", path: "/emulator/faults/f9"}).do(t, url); res.StatusCode != 404 {
 		t.Errorf("deleting an unknown fault: %d", res.StatusCode)
+	}
+}
+
+func TestClockSpeedIsChecked(t *testing.T) {
+	_, url := serve(t, Options{})
+	for _, body := range []string{`{}`, `{"speed":0}`, `{"speed":-1}`, `{"speed":1e18}`} {
+		if res, b := (ask{path: "/emulator/clock", body: body}).do(t, url); res.StatusCode != 400 {
+			t.Errorf("%s: %d %s", body, res.StatusCode, b)
+		}
+	}
+	if got := control(t, url, "clock", `{"speed":20}`); !strings.HasPrefix(got, `{"speed":20,`) {
+		t.Errorf("speed 20: %s", got)
+	}
+}
+
+// A lie of no stated size is the usual one, not none.
+func TestLieWithoutFactor(t *testing.T) {
+	_, url := serve(t, Options{})
+	limit := func(body string) float64 {
+		res, _ := ask{body: body}.do(t, url)
+		n, err := strconv.ParseFloat(res.Header.Get("anthropic-ratelimit-requests-limit"), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	honest := limit(hello)
+	control(t, url, "faults", `{"kind":"lie_headers"}`)
+	if got := limit(hello); got != honest*usualLie {
+		t.Errorf("limit %g, then %g", honest, got)
 	}
 }
 

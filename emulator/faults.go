@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -22,8 +23,11 @@ type faultSpec struct {
 	Body    string            `json:"body"`
 	Headers map[string]string `json:"headers"`
 	DelayMS float64           `json:"delay_ms"`
-	Factor  float64           `json:"factor"`
+	Factor  float64           `json:"factor"` // 0: usualLie
 }
+
+// usualLie is how much too high the headers of scenario lying-headers are.
+const usualLie = 1.67
 
 var faultKinds = []string{"status", "drop_before", "drop_after", "truncate", "delay", "strip_headers", "lie_headers"}
 
@@ -39,6 +43,27 @@ func (f *faultSpec) check(m *Model) *apiError {
 	}
 	if f.Kind == "status" && (f.Status < 200 || f.Status > 599) {
 		return invalid("status: Input should be between 200 and 599")
+	}
+	if f.Factor < 0 {
+		return invalid("factor: Input should be greater than 0")
+	}
+	return f.checkTimes()
+}
+
+// longestFault bounds a fault's times, so that sums of them stay a Duration.
+const longestFault = 366 * 24 * 3600 // seconds
+
+func (f *faultSpec) checkTimes() *apiError {
+	for _, t := range [...]struct {
+		name    string
+		seconds float64
+	}{{"after_s", f.AfterS}, {"for_s", f.ForS}, {"delay_ms", f.DelayMS / 1000}} {
+		if t.seconds < 0 || t.seconds > longestFault {
+			return invalid("%s: Input should be between 0 and a year", t.name)
+		}
+	}
+	if f.Kind == "delay" && f.DelayMS == 0 {
+		return invalid("delay_ms: Input should be greater than 0")
 	}
 	return nil
 }
@@ -138,7 +163,7 @@ func (s *strike) add(f *fault) {
 	case "strip_headers":
 		s.strip = true
 	case "lie_headers":
-		s.factor = f.Factor
+		s.factor = cmp.Or(f.Factor, usualLie)
 	}
 }
 

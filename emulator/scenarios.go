@@ -85,7 +85,7 @@ var (
 )
 
 func busyColleague(o *Org) { o.Colleagues = []Colleague{{Kind: "poisson", Share: 0.4}} }
-func lyingHeaders(o *Org)  { o.Headers.Factor = 1.67 }
+func lyingHeaders(o *Org)  { o.Headers.Factor = usualLie }
 
 // base is the scenario "default".
 func base() Scenario {
