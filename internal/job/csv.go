@@ -47,7 +47,7 @@ func csvToJSON(w *bufio.Writer, r io.Reader) error {
 			return err
 		}
 		if parse != nil {
-			fault := csvFault(parse, len(cells), len(header))
+			fault := csvFault(parse, len(cells), header)
 			line = appendFault(line[:0], fault, parse.StartLine, parse.Column, kept.until(rd.InputOffset()))
 		} else {
 			line = appendCells(line[:0], rd, keys, header, cells, kept)
@@ -81,7 +81,7 @@ func appendCells(line []byte, rd *csv.Reader, keys, header, cells []string, kept
 	for i, cell := range cells {
 		if !utf8.ValidString(cell) {
 			at, col := rd.FieldPos(i)
-			return appendFault(line[:0], fmt.Sprintf("column %q is not UTF-8", header[i]), at, col, kept.until(rd.InputOffset()))
+			return appendFault(line[:0], fmt.Sprintf("the cell under %q is not UTF-8", header[i]), at, col, kept.until(rd.InputOffset()))
 		}
 		sep := byte(',')
 		if i == 0 {
@@ -94,14 +94,29 @@ func appendCells(line []byte, rd *csv.Reader, keys, header, cells []string, kept
 	return append(line, '}')
 }
 
-func csvFault(err *csv.ParseError, cells, columns int) string {
+func csvFault(err *csv.ParseError, cells int, header []string) string {
 	switch {
+	case errors.Is(err.Err, csv.ErrFieldCount) && otherSeparator(header) != "":
+		return fmt.Sprintf("the row has %d cells and the header one: it has %s", cells, otherSeparator(header))
 	case errors.Is(err.Err, csv.ErrFieldCount):
-		return fmt.Sprintf("the row has %d of %d cells", cells, columns)
+		return fmt.Sprintf("the row has %d of %d cells", cells, len(header))
 	case errors.Is(err.Err, csv.ErrQuote), errors.Is(err.Err, csv.ErrBareQuote):
 		return `a quote in a cell is written "" and the cell stands in quotes`
 	}
 	return err.Err.Error()
+}
+
+// otherSeparator names what seems to stand between the columns of a table whose
+// header has no comma; empty: nothing.
+func otherSeparator(header []string) string {
+	switch {
+	case len(header) != 1:
+	case strings.Contains(header[0], ";"):
+		return "semicolons for commas"
+	case strings.Contains(header[0], "\t"):
+		return "tabs for commas"
+	}
+	return ""
 }
 
 // recorder keeps what was read since the last row ended, so that a row at fault

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
@@ -34,9 +35,24 @@ func (e *RowError) place() string {
 		}
 	}
 	if e.Column > 0 {
-		s += fmt.Sprintf(" column %d", e.Column)
+		unit := "column"
+		if e.encoding() {
+			unit = "byte" // nobody can count letters that are none
+		}
+		s += fmt.Sprintf(" %s %d", unit, e.Column)
 	}
 	return s
+}
+
+// encoding says that the fault is that of a file in another encoding.
+func (e *RowError) encoding() bool { return strings.HasSuffix(e.Err.Error(), "not UTF-8") }
+
+// Hint is the way out that is known of the fault, or empty.
+func (e *RowError) Hint() string {
+	if e.encoding() {
+		return "convert the file: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW, with the encoding that it has"
+	}
+	return HintOf(e.Err)
 }
 
 func (e *RowError) Unwrap() error { return e.Err }

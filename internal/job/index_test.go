@@ -131,7 +131,7 @@ func TestIndexFaults(t *testing.T) {
 	}{
 		{"broken JSON", "x.jsonl", "{\"q\":\"a\"}\n\n{\"q\":nope}\n", haiku, "x.jsonl line 3 column 7: ", ""},
 		{"cut line", "x.jsonl", "{\"q\":\"a\"}\n{\"q\":\"b", haiku, "x.jsonl line 2 column 8: ", ""},
-		{"not UTF-8", "x.jsonl", "{\"q\":\"\xff\"}\n", haiku, "x.jsonl line 1 column 7: bytes that are not UTF-8", ""},
+		{"not UTF-8", "x.jsonl", "{\"q\":\"\xff\"}\n", haiku, "x.jsonl line 1 byte 7: bytes that are not UTF-8", ""},
 		{"not an object", "x.jsonl", "[1]\n", haiku, "x.jsonl line 1: a row is a JSON object, this is a list", ""},
 		{"template typo", "prompts.csv", "qid,Prompt text,trait,label\n1,a,b,c\n", Shape{Model: "claude-haiku-4-5", MaxTokens: ptr(5), Prompt: "{{.promt}}"}, "prompts.csv row 1: the prompt uses {{.promt}}; there is no such column", `columns are qid, "Prompt text", trait, label; a name with spaces is {{field "Prompt text"}}`},
 		{"null field", "x.jsonl", "{\"q\":\"a\"}\n{\"q\":null}\n", haiku, "x.jsonl line 2: the prompt uses {{.q}}, which is null there", "fields are q"},

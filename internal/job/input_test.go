@@ -81,7 +81,7 @@ func TestInputForms(t *testing.T) {
 		{"csv without rows", "x.csv", []byte("id\n"), ""},
 		{"csv without anything", "x.csv", nil, ""},
 		{"csv with a short row", "x.csv", []byte("a,b\n1,2\n3\n"), "{\"a\":\"1\",\"b\":\"2\"}\n!{\"fault\":\"the row has 1 of 2 cells\",\"line\":3,\"column\":1,\"text\":\"3\"}\n"},
-		{"csv that is not UTF-8", "x.csv", []byte("a,b\n1,\xe9\n"), "!{\"fault\":\"column \\\"b\\\" is not UTF-8\",\"line\":2,\"column\":3,\"text\":\"1,\ufffd\"}\n"},
+		{"csv that is not UTF-8", "x.csv", []byte("a,b\n1,\xe9\n"), "!{\"fault\":\"the cell under \\\"b\\\" is not UTF-8\",\"line\":2,\"column\":3,\"text\":\"1,\ufffd\"}\n"},
 		{"parquet without rows", "x.parquet", parquetOf(t, []struct{ A int }{}), ""},
 	} {
 		got, err := spooled(t, write(t, c.file, c.content), nil)

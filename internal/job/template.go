@@ -291,6 +291,9 @@ func (e *FieldError) Hint() string {
 	if len(e.Fields) == 0 {
 		return ""
 	}
+	if other := otherSeparator(e.Fields); other != "" && e.column {
+		return "the table has one column, and " + other + ": columns are separated by commas; convert the file"
+	}
 	names := make([]string, len(e.Fields))
 	for i, f := range e.Fields {
 		names[i] = f
@@ -301,10 +304,19 @@ func (e *FieldError) Hint() string {
 	hint := fmt.Sprintf("%s are %s", word, strings.Join(names, ", "))
 	for i, f := range e.Fields {
 		if names[i] != f {
-			return hint + fmt.Sprintf("; a name with spaces is {{field %s}}", names[i])
+			return hint + "; " + fieldHint(f)
 		}
 	}
 	return hint
+}
+
+// fieldHint tells how a name is written that is none of Go's.
+func fieldHint(name string) string {
+	what := "a name with spaces"
+	if !strings.Contains(name, " ") {
+		what = "such a name"
+	}
+	return fmt.Sprintf("%s is {{field %s}}", what, appendString(nil, name))
 }
 
 var plainName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
@@ -313,11 +325,16 @@ var plainName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
 func templateSyntax(name, source string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "template: "+name+":")
 	fault := fmt.Errorf("%s is not a template: line %s", name, text)
-	if m := spaced.FindStringSubmatch(source); m != nil {
-		return withHint(fault, fmt.Sprintf("a name with spaces is {{field %s}}", appendString(nil, m[1])))
+	for _, m := range oddField.FindAllStringSubmatch(source, -1) {
+		if !plainPath.MatchString(m[1]) {
+			return withHint(fault, fieldHint(m[1]))
+		}
 	}
 	if m := undefined.FindStringSubmatch(text); m != nil {
-		return withHint(fault, fmt.Sprintf("a field is named with a dot: {{.%s}}", m[1]))
+		if regexp.MustCompile(`\{\{-?\s*` + regexp.QuoteMeta(m[1]) + `\s*-?\}\}`).MatchString(source) {
+			return withHint(fault, fmt.Sprintf("a field is named with a dot: {{.%s}}", m[1]))
+		}
+		return withHint(fault, "functions are "+TemplateFunctions)
 	}
 	if strings.Contains(text, "bad character") || strings.Contains(text, "unexpected <") {
 		return withHint(fault, `a name with spaces or dashes is {{field "Prompt text"}}`)
@@ -325,8 +342,14 @@ func templateSyntax(name, source string, err error) error {
 	return fault
 }
 
-// spaced finds {{.Prompt text}}: a field's name as it stands in a table's head.
-var spaced = regexp.MustCompile(`\{\{-?\s*\.([\pL_][\pL\pN_]*(?: [\pL\pN_]+)+)\s*-?\}\}`)
+// TemplateFunctions are the functions that a template may call.
+const TemplateFunctions = "field, has, eq, ne, lt, le, gt, ge, and, or, not, len, index, slice, print, println, printf"
+
+var (
+	// oddField finds {{.Prompt text}}: a field's name as it stands in a table's head.
+	oddField  = regexp.MustCompile(`\{\{-?\s*\.([^{}|"$]*[^{}|"$\s])\s*-?\}\}`)
+	plainPath = regexp.MustCompile(`^[\pL_][\pL\pN_]*(\.[\pL_][\pL\pN_]*)*$`)
+)
 
 var undefined = regexp.MustCompile(`function "([^"]+)" not defined`)
 

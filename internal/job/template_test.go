@@ -110,10 +110,45 @@ func TestTemplateIsStrict(t *testing.T) {
 	}
 }
 
+// Every function that hints and help name is there, and takes a row's value.
+func TestTemplateFunctionsAreThere(t *testing.T) {
+	args := map[string]string{
+		"field": ` "n"`, "has": ` "n"`, "not": " .n", "len": " .l", "index": " .l 0", "slice": " .s 0 1", "print": " .n", "println": " .n", "printf": ` "%v" .n`,
+	}
+	for name := range strings.SplitSeq(TemplateFunctions, ", ") {
+		text := "{{" + name + " .n 1}}"
+		if a, ok := args[name]; ok {
+			text = "{{" + name + a + "}}"
+		}
+		tm, err := ParseTemplate("--prompt", text)
+		if err == nil {
+			_, err = tm.appendTo(nil, recordOf(t, `{"n":1,"l":[1],"s":"ab"}`))
+		}
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A table whose columns are separated by something else has one column.
+func TestOtherSeparatorIsNamed(t *testing.T) {
+	for head, want := range map[string]string{
+		"a;b":  "the table has one column, and semicolons for commas: columns are separated by commas; convert the file",
+		"a\tb": "the table has one column, and tabs for commas: columns are separated by commas; convert the file",
+		"a":    "columns are a",
+	} {
+		if got := (&FieldError{Missing: "b", Fields: []string{head}, column: true}).Hint(); got != want {
+			t.Errorf("%q: %q", head, got)
+		}
+	}
+}
+
 func TestTemplateSyntaxHasHint(t *testing.T) {
 	for template, hint := range map[string]string{
 		"{{question}}":   "a field is named with a dot: {{.question}}",
-		"{{.a-b}}":       `a name with spaces or dashes is {{field "Prompt text"}}`,
+		"{{.a-b}}":       `such a name is {{field "a-b"}}`,
+		"{{.Text (en)}}": `a name with spaces is {{field "Text (en)"}}`,
+		"{{upper .x}}":   "functions are " + TemplateFunctions,
 		"{{.question":    "",
 		"{{if .x}}never": "",
 
