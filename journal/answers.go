@@ -115,7 +115,7 @@ func (j *Journal) page(ctx context.Context, job, after int64) (page []Answer, er
 // Answer reads the outcome at an ID that State or Cached gave.
 func (j *Journal) Answer(ctx context.Context, id int64) (Answer, error) {
 	var a Answer
-	err := j.read(ctx, "read an answer", func(l *link) error {
+	err := j.readOne(ctx, "read an answer", func(l *link) error {
 		s, err := l.stmt("SELECT " + answerColumns + " WHERE o.id = ?")
 		if err != nil {
 			return err

@@ -4,6 +4,14 @@ import "context"
 
 // read runs fn on the reading connection; all it reads is of one moment.
 func (j *Journal) read(ctx context.Context, doing string, fn func(*link) error) error {
+	return j.readOne(ctx, doing, func(l *link) error {
+		return l.snapshot(func() error { return fn(l) })
+	})
+}
+
+// readOne is read for one statement, which is of one moment by itself: two
+// statements the less.
+func (j *Journal) readOne(ctx context.Context, doing string, fn func(*link) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -12,5 +20,5 @@ func (j *Journal) read(ctx context.Context, doing string, fn func(*link) error) 
 	if j.shut.Load() {
 		return ErrClosed
 	}
-	return classify(doing, j.path, j.r.snapshot(func() error { return fn(j.r) }))
+	return classify(doing, j.path, fn(j.r))
 }

@@ -3,11 +3,13 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/flotilla-llm/flotilla"
 )
 
-// State is how every row of a job stands: ten bytes a row.
+// State is how every row of a job stands: fourteen bytes a row. It is read from
+// the rows of outcomes alone, without any answer's body.
 type State struct {
 	Counts [numOutcomes]int // rows by outcome
 	Spent  flotilla.Money   // as [Job.Spent]
@@ -15,7 +17,10 @@ type State struct {
 	Doubts int              // such attempts, of settled rows too
 
 	rows []rowState
-	at   []int64 // location of the outcome that stands; 0: none
+	at   []int64  // location of the outcome that stands; 0: none
+	stop []uint32 // its stop reason, the number of a word
+	text map[uint32]string
+	past []int64 // locations of outcomes that do not stand
 }
 
 // rowState is one byte of flags and outcome, one of failed tries.
@@ -41,6 +46,14 @@ func (s *State) Failed(row int) int { return int(s.rows[row].failed) }
 // At is the ID of the [Answer] that stands for a row; 0: it is pending.
 func (s *State) At(row int) int64 { return s.at[row] }
 
+// Stop is the stop reason of the answer that stands for a row; empty: it is
+// pending, or has none.
+func (s *State) Stop(row int) string { return s.text[s.stop[row]] }
+
+// Superseded are the IDs of the answers that do not stand, in the order of
+// settling: a later one has their place, or they are of another provenance.
+func (s *State) Superseded() []int64 { return s.past }
+
 // Stands says that an answer is the one of its row: a later one, after --retry,
 // takes the place of an earlier.
 func (s *State) Stands(a *Answer) bool { return a.Row < len(s.at) && s.at[a.Row] == a.ID }
@@ -55,7 +68,7 @@ func (job *Job) State(ctx context.Context) (*State, error) {
 }
 
 func (j *Journal) state(ctx context.Context, job int64, n int) (*State, error) {
-	s := &State{rows: make([]rowState, n), at: make([]int64, n)}
+	s := &State{rows: make([]rowState, n), at: make([]int64, n), stop: make([]uint32, n), text: map[uint32]string{}}
 	err := j.read(ctx, "read the state of the job", func(l *link) error { return s.load(l, job) })
 	if err != nil {
 		return nil, err
@@ -79,8 +92,12 @@ func (s *State) load(l *link, job int64) error {
 	}
 	dubious := false
 	err = l.each(func(rows *sql.Rows) error { return s.outcome(rows, &dubious) },
-		`SELECT id, row * 16 + (doubt <> 0) * 8 + type FROM outcome WHERE id > ? AND job = ? AND (type <> 1 OR mark = ?)`, firstOutcome, job, mark)
+		`SELECT id, row * 32 + (type = 1 AND mark <> ?) * 16 + (doubt <> 0) * 8 + type, stop FROM outcome WHERE id > ? AND job = ?`, mark, firstOutcome, job)
 	if err != nil {
+		return err
+	}
+	slices.Sort(s.past)
+	if err := s.words(l); err != nil {
 		return err
 	}
 	if s.Spent, err = spentOf(l, job); err != nil {
@@ -117,17 +134,39 @@ func (s *State) attempt(rows *sql.Rows) error {
 }
 
 func (s *State) outcome(rows *sql.Rows, dubious *bool) error {
-	var id, packed int64
-	if err := rows.Scan(&id, &packed); err != nil {
+	var id, packed, stop int64
+	if err := rows.Scan(&id, &packed, &stop); err != nil {
 		return err
 	}
 	*dubious = *dubious || packed&8 != 0
-	row := packed >> 4
+	row := packed >> 5
 	if row < 0 || row >= int64(len(s.rows)) {
 		return nil
 	}
+	if packed&16 != 0 { // of another provenance
+		s.past = append(s.past, id)
+		return nil
+	}
+	if s.at[row] != 0 {
+		s.past = append(s.past, s.at[row])
+	}
 	r := &s.rows[row]
 	*r = rowState{flags: r.flags&^outcomeBits | uint8(packed&outcomeBits)}
-	s.at[row] = id
+	s.at[row], s.stop[row] = id, uint32(stop)
+	return nil
+}
+
+// words reads the texts of the stop reasons that there are.
+func (s *State) words(l *link) error {
+	for _, stop := range s.stop {
+		if _, known := s.text[stop]; known || stop == 0 {
+			continue
+		}
+		var text string
+		if err := l.one([]any{&text}, "SELECT text FROM word WHERE id = ?", stop); err != nil {
+			return err
+		}
+		s.text[stop] = text
+	}
 	return nil
 }

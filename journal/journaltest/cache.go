@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/flotilla-llm/flotilla/journal"
@@ -21,6 +22,8 @@ func provenance(t *testing.T, b Book) {
 	add(t, b, marked, Settled(job.Number(), 1, 2, "succeeded", 4))
 	if st := state(t, job); st.Outcome(0) != journal.Succeeded || st.Outcome(1) != journal.Pending {
 		t.Errorf("rows are %v and %v, want the marked one alone settled", st.Outcome(0), st.Outcome(1))
+	} else if all := answers(t, job, 0); !slices.Equal(st.Superseded(), []int64{all[1].ID}) || st.Stop(1) != "" {
+		t.Errorf("superseded %v, stop %q of a pending row", st.Superseded(), st.Stop(1))
 	}
 	end(t, job, journal.Stopped)
 

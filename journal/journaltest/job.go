@@ -3,6 +3,7 @@ package journaltest
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +144,9 @@ func retried(t *testing.T, b Book) {
 	}
 	if len(all) != 2 || st.Stands(&all[0]) || !st.Stands(&all[1]) {
 		t.Errorf("of %d answers the last does not stand alone", len(all))
+	}
+	if st.Stop(0) != "end_turn" || !slices.Equal(st.Superseded(), []int64{all[0].ID}) {
+		t.Errorf("stop %q, superseded %v", st.Stop(0), st.Superseded())
 	}
 }
 

@@ -2,6 +2,7 @@ package journaltest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -103,7 +104,9 @@ func ending(rt *rapid.T, intent flotilla.Record) flotilla.Record {
 	case 2:
 		return Settled(intent.Job, intent.Row, intent.Attempt, "errored", charged)
 	}
-	return Settled(intent.Job, intent.Row, intent.Attempt, "succeeded", charged)
+	r := Settled(intent.Job, intent.Row, intent.Attempt, "succeeded", charged)
+	r.StopReason = rapid.SampledFrom([]string{"end_turn", "max_tokens", "refusal", ""}).Draw(rt, "stop")
+	return r
 }
 
 func (s *slow) compare(rt *rapid.T, t *testing.T, job Job) {
@@ -112,16 +115,25 @@ func (s *slow) compare(rt *rapid.T, t *testing.T, job Job) {
 	if st.Spent != spent || st.Doubt != doubt || st.Doubts != doubts {
 		rt.Fatalf("%v spent, %d in doubt with %v; want %v, %d, %v", st.Spent, st.Doubts, st.Doubt, spent, doubts, doubt)
 	}
-	bodies := map[int]string{}
+	bodies, stops := map[int]string{}, map[int]string{}
+	var past []int64
 	for _, a := range answers(t, job, 0) {
 		if st.Stands(&a) {
-			bodies[a.Row] = string(a.Body)
+			bodies[a.Row], stops[a.Row] = string(a.Body), a.StopReason
+		} else {
+			past = append(past, a.ID)
 		}
+	}
+	if !slices.Equal(st.Superseded(), past) {
+		rt.Fatalf("superseded %v, want %v", st.Superseded(), past)
 	}
 	for row := range st.Rows() {
 		kind, body := s.row(row)
 		if kind == "" {
 			kind = "pending"
+		}
+		if st.Stop(row) != stops[row] {
+			rt.Fatalf("row %d stopped by %q, want %q", row, st.Stop(row), stops[row])
 		}
 		if st.Outcome(row).String() != kind || bodies[row] != body {
 			rt.Fatalf("row %d is %v with %s; want %s with %s", row, st.Outcome(row), bodies[row], kind, body)
