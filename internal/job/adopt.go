@@ -28,7 +28,7 @@ func (r *Run) adoptable(ctx context.Context, standing Standing) (*adoption, erro
 	a := &adoption{}
 	var err error
 	if !r.cfg.NoCache {
-		if a.cached, err = r.book.Cached(ctx, r.x.calls(), r.key); err != nil {
+		if a.cached, err = r.cachedFor(ctx, standing); err != nil {
 			return nil, err
 		}
 	}
@@ -38,12 +38,29 @@ func (r *Run) adoptable(ctx context.Context, standing Standing) (*adoption, erro
 	return a, err
 }
 
-// key is the cache key of a call. A row set aside has one that no answer has.
-func (r *Run) key(call int) (hash [16]byte, nth int) {
-	if e := r.x.row(call); e.kind != noKind {
-		return e.key, r.x.nth(call)
+// cachedFor asks the journal for the pending calls alone: they are few when a
+// job goes on, and a look-up costs by what is asked for.
+func (r *Run) cachedFor(ctx context.Context, standing Standing) ([]int64, error) {
+	var pending []int
+	for call := range r.x.calls() {
+		if r.x.holds(call) && standing.Outcome(call) == Pending {
+			pending = append(pending, call)
+		}
 	}
-	return [16]byte{}, call
+	if len(pending) == 0 {
+		return nil, nil
+	}
+	found, err := r.book.Cached(ctx, len(pending), func(i int) ([16]byte, int) {
+		return r.x.row(pending[i]).key, r.x.nth(pending[i])
+	})
+	if err != nil {
+		return nil, err
+	}
+	cached := make([]int64, r.x.calls())
+	for i, call := range pending {
+		cached[call] = found[i]
+	}
+	return cached, nil
 }
 
 // adopt settles calls by what was found. Answers are the journal's before they

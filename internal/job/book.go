@@ -49,6 +49,8 @@ type Answer struct {
 type Standing interface {
 	Outcome(call int) Outcome
 	At(call int) int64     // where the answer is that stands; 0: pending
+	Stop(call int) string  // its stop reason
+	Superseded() []int64   // where the answers are that do not stand, in the order of settling
 	InDoubt(call int) bool // pending, and an earlier run may have had it answered
 	Failed(call int) int   // failures of its own in earlier runs
 	Doubts() int           // attempts in doubt, of settled calls too

@@ -21,6 +21,7 @@ type writer struct {
 	settled  int      // calls that settled in this run
 	old      standingOut
 	seen     int64          // size of the OUT that was looked at
+	cut      bool           // it is shorter than what the journal knows to be durable
 	retried  map[int]string // calls that were sent again, and why
 	broken   error          // OUT takes no more
 	spoolDir string
@@ -83,12 +84,15 @@ func (w *writer) examine(ctx context.Context, known holding) error {
 		text, durable = u, 1<<62 // members carry checksums
 		defer func() { w.old.torn = w.old.torn || u.torn }()
 	}
+	if w.form == outLines && w.seen < durable {
+		w.cut, durable = true, 0 // somebody cut it: no line is taken on trust
+	}
 	r := newOutReader(w.o, w.x, known.outcome)
 	if err := r.read(text, durable, nil); err != nil {
 		return err
 	}
 	if size := r.state.size; w.form == outLines && durable > size {
-		return nil // shorter than it was: what is gone is written again
+		return nil // no line ends where one did: it is another file, and is written anew
 	}
 	w.old = r.state
 	return nil
@@ -105,6 +109,9 @@ func (w *writer) open(ctx context.Context, standing Standing) (err error) {
 	}
 	if _, err := w.book.Out(ctx, absolute(w.o.Path)); err != nil {
 		return err
+	}
+	if w.cut {
+		w.book.Wrote(0) // until the next sync
 	}
 	if w.old.amend || w.form == outPacked && w.old.torn {
 		if w.old.size, err = w.rewrite(ctx, false, w.old.stale.has); err != nil {
