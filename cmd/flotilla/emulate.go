@@ -95,6 +95,14 @@ func scenarioOf(name string) (emulator.Scenario, error) {
 	return sc, nil
 }
 
+// keysOf are the keys that a scenario's orgs take.
+func keysOf(sc *emulator.Scenario) (keys []string) {
+	for i := range sc.Orgs {
+		keys = append(keys, emulator.Key(sc.Orgs[i].Name))
+	}
+	return keys
+}
+
 // drainTime is how long answers under way may take when the emulator is told
 // to stop. It is short: who stops an emulator wants it gone.
 const drainTime = 500 * time.Millisecond
@@ -109,7 +117,7 @@ func emulate(ctx context.Context, o emulator.Options, listen string, say io.Writ
 	if err != nil {
 		return withHint(err, "--listen 127.0.0.1:0 picks a free port")
 	}
-	if _, err := fmt.Fprintf(say, "listening on %s\n", url); err != nil {
+	if _, err := fmt.Fprintf(say, "listening on %s\nkeys: %s\n", url, strings.Join(keysOf(&o.Scenario), ", ")); err != nil {
 		return errors.Join(fmt.Errorf("telling the address: %w", err), s.Close())
 	}
 	<-ctx.Done()

@@ -16,12 +16,15 @@ import (
 type announced struct {
 	text bytes.Buffer
 	url  chan string
+	told bool
 }
 
 func (a *announced) Write(p []byte) (int, error) {
 	a.text.Write(p)
-	if url, ok := strings.CutPrefix(a.text.String(), "listening on "); ok && strings.HasSuffix(url, "\n") {
-		a.url <- strings.TrimSpace(url)
+	first, _, whole := strings.Cut(a.text.String(), "\n")
+	if url, ok := strings.CutPrefix(first, "listening on "); ok && whole && !a.told {
+		a.told = true
+		a.url <- url
 	}
 	return len(p), nil
 }
@@ -56,6 +59,9 @@ func TestEmulateServesUntilInterrupted(t *testing.T) {
 	cancel()
 	if code := <-ended; code != 0 && code != 130 {
 		t.Errorf("exit code %d: %s", code, said.text.String())
+	}
+	if !strings.Contains(said.text.String(), "\nkeys: sk-ant-emulated-high, sk-ant-emulated-batch, sk-ant-emulated-low\n") {
+		t.Errorf("the keys are not told: %s", said.text.String())
 	}
 	if strings.Contains(said.text.String(), "error") {
 		t.Errorf("said %s", said.text.String())

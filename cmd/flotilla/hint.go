@@ -31,7 +31,7 @@ func withHint(err error, hint string) error {
 // this table knows for its type. Libraries carry none (style.md, habit 11).
 func hintFor(err error) string {
 	var h interface{ Hint() string }
-	if errors.As(err, &h) {
+	if errors.As(err, &h) && h.Hint() != "" {
 		return h.Hint()
 	}
 	for _, row := range hints {

@@ -49,7 +49,7 @@ flight ends. What is done stays; --retry canceled sends them after all.`,
 				}
 				n, err := cancelPending(cmd.Context(), j, info)
 				if err == nil {
-					_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s rows canceled\n", whole(n))
+					_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s canceled\n", plural(n, "row"))
 				}
 				return err
 			})
@@ -118,7 +118,7 @@ has from the cache. What they cost stays counted.`,
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s jobs removed\n", whole(n))
+				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s removed\n", plural(n, "job"))
 				return err
 			})
 		},
@@ -148,9 +148,14 @@ func newJobsRmCmd() *cobra.Command {
 					if err != nil {
 						return err
 					}
+					counts, err := countsOf(cmd.Context(), j, &info)
+					if err != nil {
+						return err
+					}
 					if err := j.Remove(cmd.Context(), info.ID); err != nil {
 						return err
 					}
+					fmt.Fprintf(cmd.ErrOrStderr(), "job %s removed, %s of it settled: %s\n", info.Key, plural(counts.settled(), "row"), info.Command)
 				}
 				return nil
 			})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -73,6 +74,7 @@ type progress struct {
 	queue []flotilla.Notice
 	ready chan struct{} // holds one token while queue is not empty
 
+	why       string // that the job stopped with rows left; empty: not known
 	last      *standing
 	began     flotilla.Snapshot     // the first look: what earlier jobs of this fleet did
 	warned    map[string]bool       // what is said once
@@ -133,6 +135,13 @@ func (p *progress) start(w watched) {
 	go p.run(ctx)
 }
 
+// stopped says why the job stopped with rows left. It goes before end.
+func (p *progress) stopped(why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.why = why
+}
+
 // end shows how the job stands at last and says no more.
 func (p *progress) end() {
 	if p.stop == nil {
@@ -156,6 +165,9 @@ func (p *progress) run(ctx context.Context) {
 			p.events()
 			p.look(context.Background())
 			if p.last != nil {
+				p.mu.Lock()
+				p.last.limit = cmp.Or(p.why, p.last.limit)
+				p.mu.Unlock()
 				p.view.show(p.last)
 			}
 			p.view.end()

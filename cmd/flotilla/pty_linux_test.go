@@ -121,6 +121,7 @@ func TestLiveBlockAndCtrlC(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
 		t.Fatalf("exit code %d, %v, want %d\n%s", code, err, exitInterrupted, p.text())
 	}
+	p.await(t, " in flight may end, 20 s at most; Ctrl-C again stops at once")
 	p.await(t, "interrupted; ")
 	if !strings.Contains(p.text(), "\x1b[") {
 		t.Error("nothing was redrawn")

@@ -16,6 +16,7 @@ const (
 )
 
 func newRootCmd() *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:   "flotilla",
 		Short: "Carry a file of prompts to a file of results over several orgs, without a 429 storm",
@@ -27,10 +28,16 @@ at any moment.`,
 		Args:          noArgs,
 		SilenceErrors: true, // report prints them, with their hint
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return buildVersion().print(cmd.OutOrStdout())
+			}
+			return cmd.Help()
+		},
 
 		PersistentPreRunE: refuseEmptyFlags,
 	}
+	root.Flags().BoolVar(&version, "version", false, "what flotilla version prints")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpFunc(printHelp)
 	root.SetFlagErrorFunc(flagError)

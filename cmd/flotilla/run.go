@@ -22,7 +22,11 @@ func newRunCmd() *cobra.Command {
 		Short: "Carry every row of a file to a result",
 		Long: `Carry every row to a result: of JSON lines (.jsonl, .gz, .zst), CSV, Parquet, or - for
 standard input. A row is a batch request, a Messages body, or anything at all with
---prompt. Interrupt it at any moment; the same command goes on.`,
+--prompt. Interrupt it at any moment; the same command goes on.
+
+Templates (--prompt, --system, strings of --params) are Go's: {{.question}}, and
+{{field "Prompt text"}} for a name with spaces or signs. Functions:
+` + job.TemplateFunctions + `.`,
 		Example: `  flotilla run prompts.csv --prompt '{{.question}}' --model claude-haiku-4-5 --max-tokens 300 -o out.jsonl
   flotilla run requests.jsonl -o out.jsonl --max-spend 40 --deadline 08:00
   flotilla run requests.jsonl -n`,

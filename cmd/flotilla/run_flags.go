@@ -78,7 +78,7 @@ func (f *runFlags) addRequest(cmd *cobra.Command) {
 	given(fs, "max-tokens", "N", "most tokens of an answer, for rows that do not say", "", atLeast(0), func(n int) { f.maxTokens = &n })
 	fs.StringVar(&f.params, "params", "", "`JSON|@FILE` merged into each body, every string in it a template")
 	fs.StringSliceVar(&f.idFields, "id-field", nil, "`FIELDS` that make a row's id, joined by /; - for row numbers")
-	given(fs, "repeats", "K", "calls for each row: ids q1#1 … q1#K", "", atLeast(1), func(n int) { f.repeats = n })
+	given(fs, "repeats", "K", "calls for each row: ids q1#1 … q1#K; answers that the journal has count, unless --no-cache", "", atLeast(1), func(n int) { f.repeats = n })
 	fs.BoolVar(&f.dedupe, "dedupe", false, "one call for equal bodies, a line for each id")
 	fs.BoolVar(&f.skipBad, "skip-bad", false, "put bad rows into OUT.rejected.jsonl and go on")
 	given(fs, "limit", "N", "only the first N rows", "", atLeast(1), func(n int) { f.limit = n })
@@ -116,7 +116,7 @@ func (f *runFlags) addMoney(cmd *cobra.Command) {
 func (f *runFlags) addOutput(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVarP(&f.output, "output", "o", "", "`FILE` of results: .jsonl (.gz, .zst), .csv, .parquet (default: standard output)")
-	fs.StringSliceVar(&f.keep, "keep", nil, "input fields to repeat in each line, `all|a,b`")
+	fs.StringSliceVar(&f.keep, "keep", nil, "input fields to repeat in each line, `all|a,b` (default none in JSON lines, all in tables)")
 	given(fs, "order", "completion|input", "order of lines", "completion", parseOrder, func(o order) { f.order = o })
 	fs.StringVar(&f.summary, "summary", "", "write the summary as JSON to `FILE`")
 	fs.StringVar(&f.trace, "trace", "", "write every decision as JSON lines to `FILE`")

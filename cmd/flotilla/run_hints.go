@@ -42,14 +42,22 @@ func (r *runner) changedSince(ctx context.Context, err error) error {
 		if !slices.ContainsFunc(j.Outs, func(o journal.Out) bool { return o.Path == out && o.Durable > 0 }) {
 			continue
 		}
-		what := "the base URL"
-		if j.Realm == r.shares.realm {
-			what = changed(flagTable(j.Command), flagTable(r.command))
-		}
-		return withHint(err, fmt.Sprintf("it holds results of job %s; %s changed since, which makes another job: give -o another name "+
-			"(rows whose request is the same cost nothing, their answers are in the journal), or --overwrite moves the file aside", j.Key, what))
+		return withHint(err, fmt.Sprintf("it holds results of job %s%s; give -o another name, or --overwrite moves the file aside", j.Key, r.since(jobs, j)))
 	}
 	return err
+}
+
+// since is what makes the job of this run another than one before it.
+func (r *runner) since(jobs []journal.JobInfo, was *journal.JobInfo) string {
+	mine := slices.IndexFunc(jobs, func(j journal.JobInfo) bool { return r.book != nil && j.Key == r.book.Key() })
+	switch {
+	case mine >= 0 && jobs[mine].Identity == was.Identity:
+		return ", and --no-cache begins it anew"
+	case was.Realm != r.shares.realm:
+		return ", which others answered"
+	}
+	return fmt.Sprintf("; %s changed since, which makes another job (rows whose request is the same cost nothing: their answers are in the journal)",
+		changed(flagTable(was.Command), flagTable(r.command)))
 }
 
 // shaping are the flags that make another job of equal inputs (interface.md,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
@@ -37,7 +38,7 @@ func (f *runFlags) shape(s *Settings) (job.Shape, error) {
 // jobConfig is what the job package is asked to do.
 func (r *runner) jobConfig(shape job.Shape, mark string) job.Config {
 	f, s := r.flags, r.settings
-	opt := flotilla.Options{Prefer: f.prefer, MaxSpend: s.MaxSpend, MaxWait: f.maxWait, MaxWaitDaily: f.maxWait}
+	opt := flotilla.Options{Prefer: f.prefer, MaxSpend: s.MaxSpend, MaxWait: f.maxWait, MaxWaitDaily: f.maxWait, Drain: drainFor}
 	now := r.now()
 	r.deadline = f.deadline.from(now())
 	opt.Deadline = r.deadline
@@ -93,17 +94,59 @@ func (r *runner) carry(ctx context.Context, run *job.Run) error {
 		})
 	}
 	ended := make(chan struct{})
+	heard := make(chan struct{})
 	go func() {
-		select {
-		case <-stopNow(ctx):
-			r.fleet.Abort()
-		case <-ended:
-		}
+		defer close(heard)
+		r.hearSignals(ctx, ended)
 	}()
 	s, report, err := run.Carry(ctx)
 	close(ended)
+	<-heard
+	if report.Cause == flotilla.CapReached {
+		r.progress.stopped("the cap on money")
+	}
 	r.progress.end()
 	return r.finish(&s, &report, err)
+}
+
+// hearSignals answers the first signal at once, in words, and ends everything
+// at the second.
+func (r *runner) hearSignals(ctx context.Context, ended <-chan struct{}) {
+	select {
+	case <-ctx.Done():
+		if r.plan.Pending > 0 {
+			r.sayStopping()
+		}
+	case <-ended:
+		return
+	}
+	select {
+	case <-stopNow(ctx):
+		r.fleet.Abort()
+	case <-ended:
+	}
+}
+
+// drainFor is how long what is in flight may go on after a first signal
+// (interface.md, "Exit codes").
+const drainFor = 20 * time.Second
+
+// sayStopping tells what a first signal began.
+func (r *runner) sayStopping() {
+	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
+	defer cancel()
+	what := "calls in flight"
+	if s, err := r.fleet.Snapshot(ctx); err == nil {
+		n := 0
+		for i := range s.Lanes {
+			n += s.Lanes[i].InFlight
+		}
+		if n == 0 {
+			return // it is over already
+		}
+		what = plural(n, "call") + " in flight"
+	}
+	_, _ = fmt.Fprintf(r.err, "flotilla: stopping: %s may end, %s at most; Ctrl-C again stops at once\n", what, span(drainFor))
 }
 
 // finish says how the run ended and writes the summary.

@@ -52,7 +52,7 @@ func joined(sep string, parts ...string) string {
 
 // rowsText counts what is done and what is to do.
 func rowsText(p *job.Plan) string {
-	text := fmt.Sprintf("%s rows, %s cached, %s equal", whole(p.Rows), whole(p.Cached), whole(p.Equal))
+	text := fmt.Sprintf("%s, %s cached, %s equal", plural(p.Rows, "row"), whole(p.Cached), whole(p.Equal))
 	if p.Settled > 0 {
 		text += fmt.Sprintf(", %s done before", whole(p.Settled))
 	}
@@ -114,7 +114,11 @@ func (r *runner) routeText() string {
 	fc := r.forecast()
 	now := r.now()()
 	if fc.latest > 0 {
-		text += fmt.Sprintf("; ends %s to %s", clockTime(now.Add(fc.soonest), now), clockTime(now.Add(fc.latest), now))
+		soonest, latest := clockTime(now.Add(fc.soonest), now), clockTime(now.Add(fc.latest), now)
+		text += "; ends " + soonest
+		if latest != soonest {
+			text += " to " + latest
+		}
 	}
 	if !r.deadline.IsZero() {
 		text += "; deadline " + r.deadline.Local().Format("2006-01-02 15:04:05 MST")
@@ -129,7 +133,7 @@ func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return whole(n) + " " + what + "s"
 }
 
 // usable are the orgs in use.
