@@ -11,12 +11,13 @@ type call struct {
 	q      *queue
 	state  callState
 
-	tries  int32 // attempts made
-	flying int32 // of them in flight
-	own    int32 // failures of its own, those of earlier processes included
-	lame   int32 // failures in a row that were charged to the lane
-	resets int32 // resets in a row of reused connections
-	doubts int32 // attempts whose outcome is unknown
+	tries   int32     // attempts made
+	flying  int32     // of them in flight
+	own     int32     // failures of its own, those of earlier processes included
+	lame    int32     // failures in a row that were charged to the lane
+	suspect suspicion // of the newest of them
+	resets  int32     // resets in a row of reused connections
+	doubts  int32     // attempts whose outcome is unknown
 
 	cost      int64 // nano-dollars of ended attempts; in doubt: worst case
 	stands    AttemptID

@@ -51,7 +51,9 @@ func (c *Core) blame(l *lane, a *attempt, f Failure) verdict {
 	c.fault(l)
 	c.overloaded(l, a, ServerError, 0.25)
 	c.cool(l, ServerError, 0)
-	if l.lastOK > a.sent {
+	// A connection takes all that it carries with it: failures that come
+	// together say nothing of the calls.
+	if !l.burst.add(c.now) && l.okSent > a.sent {
 		return ownFault
 	}
 	return laneFault

@@ -55,7 +55,10 @@ type lane struct {
 
 	alone    alone
 	lastOK   time.Duration
-	win      float64 // attempts it may have in flight
+	okSent   time.Duration // when the newest of the answered attempts was sent
+	burst    burst         // of transport failures
+	inRow    int           // refused or failed attempts since the last answer
+	win      float64       // attempts it may have in flight
 	lastSend time.Duration
 	lastRead time.Duration
 	sentAny  bool

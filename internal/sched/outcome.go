@@ -17,7 +17,7 @@ func (c *Core) onDone(e *Done) {
 	c.good(l)
 	l.succeeded++
 	l.org.succeeded = true
-	l.lastOK = c.now
+	l.lastOK, l.okSent = c.now, max(l.okSent, a.sent)
 	l.streak = streak{}
 	l.thin.success(c, l, a.kind == thinProbe)
 	if !a.headed {

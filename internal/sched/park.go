@@ -85,6 +85,7 @@ func (p *park) planAccount(c *Core, succeeded bool) {
 		p.until, p.probe = Never, Never
 		return
 	}
+	p.until = 0 // by a probe, no sooner known
 	p.gap = min(max(accountGap, 2*p.gap), time.Hour)
 	p.probe = c.now + c.rng.around(p.gap, 0.1)
 }

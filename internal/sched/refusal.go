@@ -81,7 +81,7 @@ func (c *Core) judge(l *lane, a *attempt, rf *Refusal, rd *Reading) verdict {
 		c.overloaded(l, a, class, 0.12)
 	case ServerError, Unknown504:
 		c.overloaded(l, a, class, 0.25)
-		if v = laneFault; l.lastOK > a.sent {
+		if v = laneFault; l.okSent > a.sent {
 			v = ownFault
 		}
 	}

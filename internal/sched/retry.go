@@ -52,8 +52,13 @@ func (c *Core) thinned(l *lane) bool {
 	return l.failing() && l.pool.rb.level(c.now) < 1
 }
 
-// failing says that the lane's attempts mostly fail.
-func (l *lane) failing() bool { return l.brake.share > 0.3 }
+// failing says that the lane's attempts mostly fail, or that so many in a row
+// were refused that the next will be, too.
+func (l *lane) failing() bool { return l.brake.share > 0.3 || l.inRow >= refusedInRow }
+
+// refusedInRow is how many refusals without an answer between them show that a
+// lane is shut, whatever the refusals say.
+const refusedInRow = 5
 
 // stake takes from the budgets what an attempt of a failing lane will cost if
 // it fails, too, so that lanes that share a budget do not each spend its last
@@ -76,11 +81,13 @@ func (c *Core) unstake(l *lane, a *attempt) {
 
 // fault takes a refused or failed attempt from the budgets.
 func (c *Core) fault(l *lane) {
+	l.inRow++
 	l.rb.add(c.now, -1)
 	l.pool.rb.add(c.now, -1)
 }
 
 func (c *Core) good(l *lane) {
+	l.inRow = 0
 	l.rb.add(c.now, c.cfg.perSuccess)
 	l.pool.rb.add(c.now, c.cfg.perSuccess)
 }

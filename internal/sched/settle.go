@@ -15,6 +15,10 @@ func (c *Core) end(i int32, cost int64, doubt bool, v verdict) {
 	if !k.ended && !k.withdrawn {
 		k.stands = a.id
 	}
+	if (v == ownFault || v == laneFault) && k.suspect.proven() {
+		k.own++
+		k.suspect = suspicion{}
+	}
 	switch v {
 	case fatal:
 		if !k.ended {
@@ -22,8 +26,9 @@ func (c *Core) end(i int32, cost int64, doubt bool, v verdict) {
 		}
 	case ownFault:
 		k.own++
-		k.lame, k.resets = 0, 0
+		k.lame, k.resets, k.suspect = 0, 0, suspicion{}
 	case laneFault:
+		k.suspect = suspicion{a.lane, a.sent}
 		if k.lame++; k.lame == 1 {
 			k.firstLame = c.now
 		}
