@@ -34,7 +34,7 @@ func checkBaseURL(raw string, from origin) (string, error) {
 		return "", fmt.Errorf("%s: a base URL has no query and no fragment", from.name)
 	}
 	base := strings.TrimRight(u.String(), "/")
-	loopback := isLoopback(u.Hostname())
+	loopback := flotilla.IsLoopback(u.Hostname())
 	if u.Scheme == "http" && !loopback {
 		return "", withHint(fmt.Errorf("%s: %s would send keys in the clear", from.name, base), "plain http is for loopback addresses only; use https")
 	}
@@ -54,7 +54,7 @@ func parseCause(err error) error {
 	return err
 }
 
-func isLoopback(host string) bool {
+func flotilla.IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}

@@ -20,6 +20,9 @@ func (p *progress) foresee() {
 	if s == nil || s.counts.done == s.counts.rows {
 		return
 	}
+	for i := range s.lanes {
+		p.unanswered(&s.lanes[i])
+	}
 	if s.cap > 0 && float64(s.counts.spent) >= capNear*float64(s.cap) {
 		p.once("cap_near", fmt.Sprintf("%.0f %% of the cap is spent: %s; %s rows pending",
 			100*float64(s.counts.spent)/float64(s.cap), s.money(), whole(s.counts.rows-s.counts.done)))
@@ -31,6 +34,20 @@ func (p *progress) foresee() {
 		p.once("deadline_at_risk", fmt.Sprintf("the deadline %s is at risk: at this rate the last row ends %s",
 			clockTime(p.w.deadline, s.at), clockTime(s.eta, s.at)))
 	}
+}
+
+// unansweredAfter is how many calls without any answer of the API are no
+// accident.
+const unansweredAfter = 3
+
+// unanswered tells of a lane on which nothing but redirects, pages and broken
+// connections came back: most often the base URL leads elsewhere.
+func (p *progress) unanswered(l *flotilla.LaneState) {
+	ended := l.Sent - int64(l.InFlight)
+	if l.Closed || ended < unansweredAfter || l.Succeeded+l.RateLimited+l.Overloaded > 0 {
+		return
+	}
+	p.once("unanswered "+l.Org, fmt.Sprintf("%s: no answer of the API in %d calls, but 5xx, other pages or broken connections; is the base URL right?", title(l.Org), ended))
 }
 
 func (p *progress) once(kind, text string) {

@@ -201,6 +201,33 @@ func TestClosedLanesHaveNoETA(t *testing.T) {
 	})
 }
 
+// A lane where nothing of the API ever answers is told of, once.
+func TestUnansweredLaneIsToldOnce(t *testing.T) {
+	for _, c := range []struct {
+		lane flotilla.LaneState
+		want int
+	}{
+		{flotilla.LaneState{Org: "high", Sent: 4, InFlight: 1}, 1},
+		{flotilla.LaneState{Org: "high", Sent: 4, InFlight: 2}, 0},                   // too few
+		{flotilla.LaneState{Org: "high", Sent: 9, Overloaded: 9}, 0},                 // an answer
+		{flotilla.LaneState{Org: "high", Sent: 9, RateLimited: 9}, 0},                // an answer
+		{flotilla.LaneState{Org: "high", Sent: 9, Closed: true, Class: "credit"}, 0}, // was told of
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out lockedBuffer
+			j := &fakeJob{began: time.Now(), rows: 10_000, lane: c.lane}
+			p := newProgress(&plainView{&out}, false)
+			p.start(j.watched())
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			p.end()
+			if n := strings.Count(out.String(), "high: no answer of the API in 3 calls, but "); n != c.want {
+				t.Errorf("%+v: told %d times:\n%s", c.lane, n, out.String())
+			}
+		})
+	}
+}
+
 // The brake speaks of an overload only where the provider did.
 func TestServerTroubleIsNoOverload(t *testing.T) {
 	for l, want := range map[flotilla.LaneState]string{

@@ -195,5 +195,5 @@ func (s *Settings) key(variable string) (flotilla.Key, error) {
 
 func isLoopbackURL(base string) bool {
 	u, err := url.Parse(base)
-	return err == nil && isLoopback(u.Hostname())
+	return err == nil && flotilla.IsLoopback(u.Hostname())
 }
