@@ -41,6 +41,10 @@ type Config struct {
 	// negative: nothing may be spent.
 	Spend Money
 
+	// MaxConns bounds the connections to one org, and over plain http, where each
+	// call in flight needs one, the caps too; 0: 1024.
+	MaxConns int
+
 	Store  Store // keeps intents and results; nil: nothing is kept
 	Slots  Slots // shares Conc with other processes; nil: all of it is ours
 	Prices *price.Table

@@ -210,14 +210,21 @@ func (f *Fleet) newOrg(o Org) (*orgState, error) {
 	if f.cfg.Transport != nil {
 		s.transport = f.cfg.Transport(o)
 	} else {
-		s.transport = newTransport(base, maxConns, http.ProxyFromEnvironment)
+		s.transport = newTransport(base, f.maxConns(), http.ProxyFromEnvironment)
 	}
 	return s, nil
 }
 
-// maxConns bounds an org's connections: above any window (the etiquette caps of
-// all families of an org together), below any sensible file limit.
-const maxConns = 1024
+// defaultConns bounds an org's connections: above any window (the etiquette caps
+// of all families of an org together), below any sensible file limit.
+const defaultConns = 1024
+
+func (f *Fleet) maxConns() int {
+	if f.cfg.MaxConns > 0 {
+		return f.cfg.MaxConns
+	}
+	return defaultConns
+}
 
 // greet reads one page of models: no tokens, no money. A network that is not
 // there yet gets three tries.

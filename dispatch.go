@@ -16,9 +16,11 @@ const feedBytes = 64 << 20
 // Dispatch makes the calls that requests yields and yields each result as it
 // completes, in completion order. It pulls requests only as far ahead as it
 // needs. A failed call is a Result whose Err says so; a run that hit its cap
-// ends with a Result whose Err is a *BudgetExceededError, and nothing follows
-// it. Leaving the loop early cancels what was not sent; what is in flight
-// settles into the store. A context that ends does the same.
+// ends with a Result whose Err is a *BudgetExceededError, one that ended before
+// its last request for another reason (a deadline, lanes closed for too long,
+// Close) with an *IncompleteError, and nothing follows it. Leaving the loop
+// early cancels what was not sent; what is in flight settles into the store. A
+// context that ends does the same.
 //
 // When nothing can be sent at all (no usable key, a closed fleet) the one
 // Result yielded says so in Err. A body that cannot be sent (not JSON, a model
@@ -26,7 +28,8 @@ const feedBytes = 64 << 20
 // *RequestError.
 //
 // The iterator runs in a goroutine of its own. After an early end of the loop
-// it is told so when it next yields: one that blocks for ever is left behind.
+// it is told so when it next yields: one that blocks for ever is left behind. A
+// panic in it is the program's end: the caller of Dispatch cannot recover it.
 func (f *Fleet) Dispatch(ctx context.Context, requests iter.Seq[Request], opt Options) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -48,6 +51,8 @@ func (f *Fleet) Dispatch(ctx context.Context, requests iter.Seq[Request], opt Op
 			yield(Result{Row: -1, Err: err})
 		case report.Budget != nil:
 			yield(Result{Row: -1, Err: report.Budget})
+		case report.Cause != Finished && ctx.Err() == nil:
+			yield(Result{Row: -1, Err: &IncompleteError{Cause: report.Cause, Closed: report.Closed}})
 		}
 	}
 }

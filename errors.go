@@ -54,6 +54,24 @@ func (e *BudgetExceededError) Error() string {
 	return fmt.Sprintf("the cap of %s is reached: %s spent or reserved, the next call may cost %s", e.Cap, e.Spent, e.Needs)
 }
 
+// IncompleteError says that a Dispatch ended although requests are left: its
+// deadline passed, every lane is closed for longer than MaxWait, or the fleet
+// was closed.
+type IncompleteError struct {
+	Cause  Cause
+	Closed []ClosedLane // with LanesClosed
+}
+
+func (e *IncompleteError) Error() string {
+	switch e.Cause {
+	case DeadlinePassed:
+		return "the deadline passed; requests are left"
+	case LanesClosed:
+		return "every org that could take a request is closed for too long; requests are left"
+	}
+	return "the fleet was closed; requests are left"
+}
+
 // RequestError is a request that was not sent because its body is wrong or its
 // model unknown.
 type RequestError struct{ Err error }

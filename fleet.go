@@ -104,6 +104,9 @@ func New(cfg Config) (*Fleet, error) {
 	f.keyer = wire.NewKeyer(provider, cfg.Version, cfg.Betas)
 	f.inbox.ready = make(chan struct{}, 1)
 	f.opening, f.hangUp = context.WithCancel(context.Background())
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
 	for i, o := range cfg.Orgs {
 		if o.Key == "" {
 			return nil, fmt.Errorf("org %s: the key is empty", o.Name)

@@ -68,6 +68,9 @@ func (f *Fleet) group(o *orgState, family string) int {
 	if limit <= 0 {
 		limit = DefaultConc(family)
 	}
+	if o.base.Scheme == "http" {
+		limit = min(limit, f.maxConns()) // no two calls share a connection
+	}
 	g := &group{key: key, limit: limit, held: limit}
 	if f.cfg.Slots != nil {
 		g.held = f.lease(g)
