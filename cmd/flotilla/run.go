@@ -137,6 +137,9 @@ func (r *runner) connect(ctx context.Context) (err error) {
 	if r.trace != nil {
 		c.Trace = r.trace
 	}
+	if limit, _, err := fileLimit(); err == nil {
+		r.boundConns(&c, limit)
+	}
 	if r.fleet, err = flotilla.New(c); err != nil {
 		return err
 	}
