@@ -81,6 +81,11 @@ func (a *aimd) grow(now, round time.Duration, capacity float64, n int) bool {
 
 const littleSlack = 1.25
 
+// littleLeast keeps calls that hang from filling a window that fast answers
+// make small: where Little asks for one, one silent stream would hold the lane
+// until they are given up. Pacing bounds the rate whatever the window.
+const littleLeast = 4
+
 // little is the number of attempts that the refill of the scarcest dimension
 // can keep busy, and a quarter more (B.3).
 func (l *lane) little() float64 {
@@ -94,7 +99,7 @@ func (l *lane) little() float64 {
 			x = min(x, b.r/w)
 		}
 	}
-	return math.Ceil(littleSlack * x * lr)
+	return max(math.Ceil(littleSlack*x*lr), littleLeast)
 }
 
 // outWindow is the number of open streams that the output level can carry
