@@ -29,6 +29,9 @@ func (b *Binding) raise(problem route.Problem, orgs []string, limit int) {
 		}
 		step.Value = float64(limit + limit/2)
 	case "ramp":
+		if problem.Ramp != route.RampPolite {
+			return // it is as fast as can be asked for
+		}
 		raised.Ramp = route.RampFast
 	case "rpm", "itpm", "otpm":
 		dim := map[string]route.Dim{"rpm": route.Requests, "itpm": route.Input, "otpm": route.Output}[b.Limit]

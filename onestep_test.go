@@ -98,3 +98,26 @@ func TestFurtherOrgSavesWhatItSays(t *testing.T) {
 		t.Errorf("a second further org saves %v, the first %v", after.FurtherOrg, before.FurtherOrg)
 	}
 }
+
+// A ramp that is fast already has no further step.
+func TestFastRampHasNoFurtherStep(t *testing.T) {
+	for ramp, more := range map[flotilla.Ramp]bool{flotilla.RampPolite: true, flotilla.RampFast: false} {
+		synctest.Test(t, func(t *testing.T) {
+			sc := emulator.Scenario{
+				Name: "one", Latency: emulator.Latency{TTFT: time.Second, PerSecond: 100},
+				Orgs: emulator.Uniform(1, emulator.Limits{Requests: 1_000_000, Input: 10_000_000, Output: 10_000_000}),
+			}
+			w := newWorld(t, emulator.Options{Scenario: sc, Seed: 1})
+			cfg := w.config()
+			cfg.Orgs, cfg.Ramp = orgs(sc.Orgs[0].Name), ramp
+			fleet := newFleet(t, cfg)
+			r, err := fleet.Carry(t.Context(), &rows{fleet: fleet, bodies: bodies(1000)}, flotilla.Options{N: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b := bindingOf(t, r, "ramp"); (b.OneStep != nil) != more {
+				t.Errorf("ramp %v: one step more is %+v", ramp, b.OneStep)
+			}
+		})
+	}
+}
