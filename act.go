@@ -2,6 +2,7 @@ package flotilla
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -160,6 +161,10 @@ func (f *Fleet) outcomeRecord(c *call, a *attempt, s *sched.Settle, r *Result) R
 	}
 	if r.Err != nil {
 		rec.Answer = Envelope(r.Err)
+	}
+	var api *APIError
+	if rec.Status == 0 && errors.As(r.Err, &api) {
+		rec.Status = api.Status // of a call that another's answer settled: it made no attempt
 	}
 	return rec
 }
