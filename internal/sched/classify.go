@@ -4,6 +4,8 @@ package sched
 // what the headers show.
 func (c *Core) limited(l *lane, a *attempt, rf *Refusal, rd *Reading) {
 	if c.daily(l, a, rf) {
+		l.refused[RateLimited]-- // it is counted as what it was judged to be
+		l.refused[Daily]++
 		return
 	}
 	if !rf.Named {

@@ -25,7 +25,6 @@ func (c *Core) onRefused(e *Refused) {
 		c.undebit(l, a)
 	}
 	c.read(l, a, &e.Reading, !a.headed)
-	l.refused[min(rf.Class, NumClasses-1)]++
 	cost, doubt := e.Cost, false
 	if rf.Class == Unknown504 {
 		cost, doubt = a.worst, true
@@ -46,6 +45,8 @@ func (c *Core) judge(l *lane, a *attempt, rf *Refusal, rd *Reading) verdict {
 	if class == RateLimited && a.kind == parkProbe && a.park.class == Daily {
 		class = Daily // it is still closed, whatever it says
 	}
+	class = min(class, NumClasses-1)
+	l.refused[class]++
 	if a.kind == parkProbe && !answers(class) {
 		c.probeEnded(l, a, false)
 	}

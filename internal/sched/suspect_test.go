@@ -67,3 +67,31 @@ func TestShutLanesShareOneBudget(t *testing.T) {
 		t.Errorf("%d attempts at three shut lanes in a minute, want %d at most (%d were in flight)", refused, most, flying)
 	}
 }
+
+// TestRefusalsAreCountedAsJudged: a refusal is counted once, as what the core
+// took it for, so that the classes add up to the refusals.
+func TestRefusalsAreCountedAsJudged(t *testing.T) {
+	w := newWorld(t, Config{Ramp: RampOff})
+	w.lane(LaneConfig{Org: "a", Pool: "p", Cap: 4}, 1000, 1_000_000, 1_000_000)
+	refused := int64(0)
+	w.refuse = func(now time.Duration, _ Send) *Refusal {
+		if now < 30*time.Second {
+			return nil
+		}
+		refused++
+		return &Refusal{Class: RateLimited, RetryAfter: 30 * time.Second} // a daily cap that does not say so
+	}
+	w.step(&AddStream{})
+	w.offer(10_000, Call{In: 10, MaxOut: 10, Out: 10})
+	w.run(6 * time.Hour)
+	v := w.c.Lane(0)
+	sum := v.Steady + v.Hidden + v.Accel
+	for class, n := range v.Refused {
+		if Class(class) != RateLimited {
+			sum += n
+		}
+	}
+	if v.Refused[Daily] == 0 || sum != refused {
+		t.Errorf("%d refusals are counted as %d daily, %d steady, %d hidden, %d acceleration; in all %d", refused, v.Refused[Daily], v.Steady, v.Hidden, v.Accel, sum)
+	}
+}
