@@ -181,13 +181,17 @@ func outcomeType(o sched.Outcome) string {
 
 // deliver gives a durable result to its source.
 func (f *Fleet) deliver(s *settlement) {
-	err := s.stream.src.Settled(s.stream.ctx, s.result)
-	f.inbox.put(message{run: func(now time.Duration) {
-		s.done()
-		if err != nil {
-			f.halt(now, s.stream, Stopped, err)
-		}
-	}})
+	s.err = s.stream.src.Settled(s.stream.ctx, s.result)
+	s.result = Result{} // the source has it
+	f.inbox.put(message{given: s})
+}
+
+// given takes in that a source has a result.
+func (f *Fleet) given(now time.Duration, s *settlement) {
+	s.done()
+	if s.err != nil {
+		f.halt(now, s.stream, Stopped, s.err)
+	}
 }
 
 // abortAll cancels what a stream has in flight.

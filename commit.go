@@ -1,6 +1,9 @@
 package flotilla
 
-import "sync"
+import (
+	"runtime"
+	"sync"
+)
 
 // maxCommit is how many records one commit takes at most: 1000 rows cost the
 // journal about 15 ms at the worst (facts/dependencies.md), which bounds how
@@ -19,6 +22,7 @@ type settlement struct {
 	stream *stream
 	result Result
 	size   int
+	err    error // of the source that was given it
 }
 
 // done says that the result is no longer on its way. It must run in the loop.
@@ -75,6 +79,9 @@ func (c *committer) run() {
 	defer close(c.done)
 	var group []entry
 	for {
+		// Whoever can run goes first: on busy processors what they add makes
+		// the group larger and commits fewer; on idle ones nobody is waiting.
+		runtime.Gosched()
 		group = c.next(group[:0])
 		if len(group) == 0 {
 			return

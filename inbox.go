@@ -5,11 +5,13 @@ import (
 	"time"
 )
 
-// message is something for the loop: an attempt that ended, or a function to
+// message is something for the loop: an attempt that ended, a result that was
+// delivered, or a function to
 // run with the core in hand.
 type message struct {
 	ended *attempt
-	first *attempt // first byte of a stream: its limit headers are in first.reading
+	first *attempt    // first byte of a stream: its limit headers are in first.reading
+	given *settlement // its source has it
 	run   func(now time.Duration)
 }
 

@@ -2,6 +2,7 @@ package flotilla
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,7 @@ func (f *Fleet) run() {
 	for {
 		select {
 		case <-f.inbox.ready:
+			runtime.Gosched() // what can run goes first: one turn takes more in
 		case <-timer.C:
 		}
 		now := f.clock.now()
@@ -81,6 +83,8 @@ func (f *Fleet) turn(now time.Duration) time.Duration {
 		switch {
 		case m.run != nil:
 			m.run(now)
+		case m.given != nil:
+			f.given(now, m.given)
 		case m.first != nil:
 			f.step(now, &sched.Headers{Attempt: m.first.id, Reading: m.first.reading})
 		default:
