@@ -1,6 +1,7 @@
 package flotilla
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -139,7 +140,7 @@ func (f *Fleet) exchange(a *attempt) answer {
 	if success {
 		longest = maxAnswer
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, longest))
+	data, err := readBody(resp, longest)
 	switch {
 	case success && err != nil:
 		return f.failure(a, trace, err, resp)
@@ -149,6 +150,26 @@ func (f *Fleet) exchange(a *attempt) answer {
 		return f.halfRefusal(a, resp, data)
 	}
 	return f.refusal(a, resp, resp.StatusCode, data)
+}
+
+// readBody reads an answer up to a length: where the header tells how long it
+// is, into a buffer of that size.
+func readBody(resp *http.Response, longest int64) ([]byte, error) {
+	n := resp.ContentLength
+	if n <= 0 || n > longest {
+		return io.ReadAll(io.LimitReader(resp.Body, longest))
+	}
+	data := make([]byte, n)
+	got, err := io.ReadFull(resp.Body, data)
+	return data[:got], err
+}
+
+// oneLine takes the line breaks out of a message that has any: most have none.
+func oneLine(message []byte) []byte {
+	if bytes.IndexByte(message, '\n') < 0 && bytes.IndexByte(message, '\r') < 0 {
+		return message
+	}
+	return wire.OneLine(nil, message)
 }
 
 // giveUp ends an exchange that takes too long.
@@ -204,7 +225,7 @@ func (f *Fleet) success(a *attempt, resp *http.Response, message []byte, m wire.
 	model, _ := f.prices.Lookup(a.call.row.Facts.Model)
 	cost := model.Cost(usage)
 	return answer{
-		status: http.StatusOK, message: wire.OneLine(nil, message), usage: usage, stopReason: m.StopReason,
+		status: http.StatusOK, message: oneLine(message), usage: usage, stopReason: m.StopReason,
 		emulated: resp.Header.Get(emulatedHeader),
 		done: &sched.Done{
 			Attempt: a.id, Cost: int64(cost), Reading: reading(resp.Header),
