@@ -1,9 +1,6 @@
 package flotilla
 
-import (
-	"runtime"
-	"sync"
-)
+import "runtime"
 
 // maxCommit is how many records one commit takes at most: 1000 rows cost the
 // journal about 15 ms at the worst (facts/dependencies.md), which bounds how
@@ -40,18 +37,14 @@ type committer struct {
 	drop    func(*settlement) // its outcome could not be kept: it is not shown
 	failed  func(error)
 
-	mu      sync.Mutex
-	some    sync.Cond
-	queue   []entry
-	closed  bool
+	queue   *queue[entry]
 	err     error
 	records []Record
 	done    chan struct{}
 }
 
 func newCommitter(store Store, send func(*attempt), deliver, drop func(*settlement), failed func(error)) *committer {
-	c := &committer{store: store, send: send, deliver: deliver, drop: drop, failed: failed, done: make(chan struct{})}
-	c.some.L = &c.mu
+	c := &committer{store: store, send: send, deliver: deliver, drop: drop, failed: failed, queue: newQueue[entry](), done: make(chan struct{})}
 	go c.run()
 	return c
 }
@@ -59,19 +52,11 @@ func newCommitter(store Store, send func(*attempt), deliver, drop func(*settleme
 // put queues an entry. After a failure of the store an intent fails its attempt
 // and an outcome is dropped, so that nothing is sent or shown that is not
 // journaled.
-func (c *committer) put(e entry) {
-	c.mu.Lock()
-	c.queue = append(c.queue, e)
-	c.mu.Unlock()
-	c.some.Signal()
-}
+func (c *committer) put(e entry) { c.queue.put(e) }
 
 // close writes what is queued and ends the committer.
 func (c *committer) close() {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.some.Signal()
+	c.queue.close()
 	<-c.done
 }
 
@@ -82,28 +67,13 @@ func (c *committer) run() {
 		// Whoever can run goes first: on busy processors what they add makes
 		// the group larger and commits fewer; on idle ones nobody is waiting.
 		runtime.Gosched()
-		group = c.next(group[:0])
+		group = c.queue.take(group[:0], maxCommit)
 		if len(group) == 0 {
 			return
 		}
 		c.write(group)
 		clear(group)
 	}
-}
-
-// next waits for entries and takes up to maxCommit of them.
-func (c *committer) next(group []entry) []entry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(c.queue) == 0 && !c.closed {
-		c.some.Wait()
-	}
-	n := min(len(c.queue), maxCommit)
-	group = append(group, c.queue[:n]...)
-	rest := copy(c.queue, c.queue[n:])
-	clear(c.queue[rest:])
-	c.queue = c.queue[:rest]
-	return group
 }
 
 func (c *committer) write(group []entry) {
@@ -136,48 +106,29 @@ func (c *committer) write(group []entry) {
 // became durable, from a goroutine of its own, so that a slow output holds up
 // neither commits nor other streams.
 type deliverer struct {
-	mu     sync.Mutex
-	some   sync.Cond
-	queue  []*settlement
-	closed bool
-	give   func(*settlement)
+	queue *queue[*settlement]
+	give  func(*settlement)
 }
 
 func newDeliverer(give func(*settlement)) *deliverer {
-	d := &deliverer{give: give}
-	d.some.L = &d.mu
-	return d
+	return &deliverer{queue: newQueue[*settlement](), give: give}
 }
 
-func (d *deliverer) put(s *settlement) {
-	d.mu.Lock()
-	d.queue = append(d.queue, s)
-	d.mu.Unlock()
-	d.some.Signal()
-}
+func (d *deliverer) put(s *settlement) { d.queue.put(s) }
 
 // close ends the deliverer once its queue is empty.
-func (d *deliverer) close() {
-	d.mu.Lock()
-	d.closed = true
-	d.mu.Unlock()
-	d.some.Signal()
-}
+func (d *deliverer) close() { d.queue.close() }
 
 func (d *deliverer) run() {
+	var batch []*settlement
 	for {
-		d.mu.Lock()
-		for len(d.queue) == 0 && !d.closed {
-			d.some.Wait()
-		}
-		batch := d.queue
-		d.queue = nil
-		d.mu.Unlock()
+		batch = d.queue.take(batch[:0], maxCommit)
 		if len(batch) == 0 {
 			return
 		}
 		for _, s := range batch {
 			d.give(s)
 		}
+		clear(batch)
 	}
 }

@@ -1,6 +1,7 @@
 package flotilla
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,7 +203,7 @@ type hello struct {
 
 func (f *Fleet) newOrg(o Org) (*orgState, error) {
 	// JoinPath makes a relative path of an empty one: the base ends in a slash.
-	base, err := url.Parse(strings.TrimRight(cmpOr(o.BaseURL, f.cfg.BaseURL), "/") + "/")
+	base, err := url.Parse(strings.TrimRight(cmp.Or(o.BaseURL, f.cfg.BaseURL), "/") + "/")
 	if err != nil {
 		return nil, fmt.Errorf("org %s: base URL: %w", o.Name, err)
 	}

@@ -1,6 +1,7 @@
 package flotilla
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,8 +79,8 @@ func New(cfg Config) (*Fleet, error) {
 	}
 	// What one provider answers is never taken for another's: orgs that name
 	// their base URL decide which it is where Config does not.
-	cfg.BaseURL = cmpOr(cmpOr(cfg.BaseURL, cfg.Orgs[0].BaseURL), DefaultBaseURL)
-	cfg.Version = cmpOr(cfg.Version, DefaultVersion)
+	cfg.BaseURL = cmp.Or(cmp.Or(cfg.BaseURL, cfg.Orgs[0].BaseURL), DefaultBaseURL)
+	cfg.Version = cmp.Or(cfg.Version, DefaultVersion)
 	cfg.Betas = slices.Clone(cfg.Betas)
 	if cfg.Prices == nil {
 		cfg.Prices = price.Published()
@@ -173,13 +174,6 @@ func Provider(baseURL string) (string, error) {
 		port = "80"
 	}
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port), nil
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // orgState is an org in use.

@@ -1,6 +1,7 @@
 package flotilla
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -11,7 +12,7 @@ func (f *Fleet) halt(now time.Duration, s *stream, cause Cause, err error) {
 	if s.ended() {
 		return
 	}
-	drainBy := now + cmpDur(s.opt.Drain, 20*time.Second)
+	drainBy := now + cmp.Or(s.opt.Drain, 20*time.Second)
 	if s.closed {
 		s.haltAgain(cause, err, drainBy)
 		return

@@ -1,6 +1,7 @@
 package flotilla
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -54,7 +55,7 @@ func (f *Fleet) addLane(now time.Duration, o *orgState, p *poolState) sched.Lane
 
 // key names an org towards other processes: by its id where it has one, since
 // they may name it otherwise.
-func (o *orgState) key() string { return cmpOr(o.id, o.Name) }
+func (o *orgState) key() string { return cmp.Or(o.id, o.Name) }
 
 // group finds or makes the cap group of a family in an org.
 func (f *Fleet) group(o *orgState, family string) int {

@@ -1,6 +1,7 @@
 package flotilla
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -102,20 +103,13 @@ func (f *Fleet) Carry(ctx context.Context, src Source, opt Options) (Report, err
 	case <-s.finished:
 	case <-f.done:
 		if !s.ended() {
-			return Report{Cause: Stopped}, cmpErr(f.fatal, errClosed)
+			return Report{Cause: Stopped}, cmp.Or(f.fatal, errClosed)
 		}
 	}
 	return s.report, s.err
 }
 
 var errClosed = errors.New("the fleet is closed")
-
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
 
 // open registers a stream with the core.
 func (f *Fleet) open(now time.Duration, s *stream) {

@@ -1,6 +1,7 @@
 package flotilla
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -84,9 +85,9 @@ func (f *Fleet) stuck(now time.Duration, s *stream, view sched.StreamView) time.
 	if !view.AllClosed {
 		return sched.Never
 	}
-	wait := cmpDur(s.opt.MaxWait, time.Hour)
+	wait := cmp.Or(s.opt.MaxWait, time.Hour)
 	if view.ClosedFor == sched.Daily {
-		wait = cmpDur(s.opt.MaxWaitDaily, 25*time.Hour)
+		wait = cmp.Or(s.opt.MaxWaitDaily, 25*time.Hour)
 	}
 	limit := view.ClosedSince + wait
 	if (view.Reopens != 0 && view.Reopens > limit) || now >= limit || view.Reopens == sched.Never {
@@ -94,13 +95,6 @@ func (f *Fleet) stuck(now time.Duration, s *stream, view sched.StreamView) time.
 		return now
 	}
 	return limit
-}
-
-func cmpDur(a, b time.Duration) time.Duration {
-	if a != 0 {
-		return a
-	}
-	return b
 }
 
 // finish ends a stream and lets Carry return.
