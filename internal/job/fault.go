@@ -52,7 +52,10 @@ func (e *RowError) Hint() string {
 	if e.encoding() {
 		return "convert the file: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW, with the encoding that it has"
 	}
-	return HintOf(e.Err)
+	if hint := HintOf(e.Err); hint != "" || e.Column == 0 {
+		return hint
+	}
+	return "mend the row, or --skip-bad sets such rows aside and goes on"
 }
 
 func (e *RowError) Unwrap() error { return e.Err }

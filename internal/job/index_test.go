@@ -129,22 +129,22 @@ func TestIndexFaults(t *testing.T) {
 		shape               Shape
 		want, hint          string
 	}{
-		{"broken JSON", "x.jsonl", "{\"q\":\"a\"}\n\n{\"q\":nope}\n", haiku, "x.jsonl line 3 column 7: ", ""},
-		{"cut line", "x.jsonl", "{\"q\":\"a\"}\n{\"q\":\"b", haiku, "x.jsonl line 2 column 8: ", ""},
+		{"broken JSON", "x.jsonl", "{\"q\":\"a\"}\n\n{\"q\":nope}\n", haiku, "x.jsonl line 3 column 7: ", "mend the row, or --skip-bad sets such rows aside and goes on"},
+		{"cut line", "x.jsonl", "{\"q\":\"a\"}\n{\"q\":\"b", haiku, "x.jsonl line 2 column 8: ", "mend the row, or --skip-bad sets such rows aside and goes on"},
 		{"not UTF-8", "x.jsonl", "{\"q\":\"\xff\"}\n", haiku, "x.jsonl line 1 byte 7: bytes that are not UTF-8", ""},
 		{"not an object", "x.jsonl", "[1]\n", haiku, "x.jsonl line 1: a row is a JSON object, this is a list", ""},
 		{"template typo", "prompts.csv", "qid,Prompt text,trait,label\n1,a,b,c\n", Shape{Model: "claude-haiku-4-5", MaxTokens: ptr(5), Prompt: "{{.promt}}"}, "prompts.csv row 1: the prompt uses {{.promt}}; there is no such column", `columns are qid, "Prompt text", trait, label; a name with spaces is {{field "Prompt text"}}`},
 		{"null field", "x.jsonl", "{\"q\":\"a\"}\n{\"q\":null}\n", haiku, "x.jsonl line 2: the prompt uses {{.q}}, which is null there", "fields are q"},
 		{"{question}", "x.jsonl", "{\"q\":\"a\"}\n{\"q\":\"b\"}\n", Shape{Model: "claude-haiku-4-5", MaxTokens: ptr(5), Prompt: "{q}"}, "--prompt names no field, so every row would send the same text (2 rows)", "{q} is not ours; write {{.q}}"},
-		{"duplicate id", "x.jsonl", "{\"id\":\"a\",\"q\":\"1\"}\n\n{\"id\":\"b\",\"q\":\"2\"}\n{\"id\":\"a\",\"q\":\"3\"}\n", haiku, `x.jsonl line 4: id "a" is the id of `, ""},
-		{"duplicate id in a table", "x.csv", "id,q\na,\"1\n1\"\na,2\n", haiku, `x.csv row 2: id "a" is the id of `, ""},
+		{"duplicate id", "x.jsonl", "{\"id\":\"a\",\"q\":\"1\"}\n\n{\"id\":\"b\",\"q\":\"2\"}\n{\"id\":\"a\",\"q\":\"3\"}\n", haiku, `x.jsonl line 4: id "a" is the id of `, "--id-field names the fields that make an id, --id-field - numbers the rows"},
+		{"duplicate id in a table", "x.csv", "id,q\na,\"1\n1\"\na,2\n", haiku, `x.csv row 2: id "a" is the id of `, "--id-field names the fields that make an id, --id-field - numbers the rows"},
 		{"unknown model", "x.jsonl", "{\"q\":\"a\"}\n", Shape{Model: "gpt-9", MaxTokens: ptr(5), Prompt: "{{.q}}"}, `x.jsonl line 1: no price is known for the model "gpt-9"`, "correct the name, or give its prices in dollars a million tokens: --price in=3,out=15"},
 		{"refused parameter", "x.jsonl", "{\"q\":\"a\"}\n", Shape{Model: "claude-opus-4-8", MaxTokens: ptr(5), Prompt: "{{.q}}", Params: `{"temperature":0}`}, "x.jsonl line 1: temperature is not accepted by claude-opus-4-8", "take it out of the rows or of --params; --repeats replaces temperature 0"},
 		{"prefill", "x.jsonl", `{"custom_id":"a","params":{"model":"claude-sonnet-4-6","max_tokens":1,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"{"}]}}`, Shape{}, "x.jsonl line 1: the last message is the assistant's: claude-sonnet-4-6 takes no prefill", "ask for"},
 		{"no max_tokens", "x.jsonl", `{"custom_id":"a","params":{"model":"claude-sonnet-4-6","messages":[]}}`, Shape{}, "x.jsonl line 1: max_tokens is missing", "--max-tokens fills it in"},
 		{"max_tokens above the model's", "x.jsonl", "{\"q\":\"a\"}\n", Shape{Model: "claude-haiku-4-5", MaxTokens: ptr(64001), Prompt: "{{.q}}"}, "x.jsonl line 1: max_tokens: 64001 > 64000, the most that claude-haiku-4-5 can write", ""},
 		{"a model twice", "x.jsonl", `{"custom_id":"a","params":{"model":"claude-sonnet-4-6","model":"x","max_tokens":1,"messages":[]}}`, Shape{}, "x.jsonl line 1: model: occurs twice", ""},
-		{"bad cells", "x.csv", "a,q\n1,\"x\ny\"\n1\n", haiku, "x.csv row 2 (line 4) column 1: the row has 1 of 2 cells", ""},
+		{"bad cells", "x.csv", "a,q\n1,\"x\ny\"\n1\n", haiku, "x.csv row 2 (line 4) column 1: the row has 1 of 2 cells", "mend the row, or --skip-bad sets such rows aside and goes on"},
 	} {
 		path := write(t, c.file, []byte(c.content))
 		_, err := indexOf(t, c.shape, false, path)
