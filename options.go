@@ -31,6 +31,14 @@ type Options struct {
 	Spent    Money // of MaxSpend, spent or in doubt in earlier runs
 	Purse    Purse // a cap shared with other processes; nil: none
 
+	// Route says which tiers may be taken; it needs a Deque for batches. nil:
+	// Dispatch chooses by N, Prefer and Deadline, Carry is sync alone.
+	Route *Route
+	// Name is the job's short name, a part of the wire ids of its batches
+	// ("f1-<name>-<intent>-<row>"): 1 to 16 characters of a-z and 0-9; empty: "x".
+	Name    string
+	Batches []OpenBatch // of earlier runs of the job, taken over
+
 	Priority Priority
 	Weight   float64 // share among streams of one priority; 0: 1
 

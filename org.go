@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 )
 
 // Key is an API key. It never prints itself.
@@ -44,6 +45,21 @@ type Org struct {
 	// PerMinute are limits known beforehand by pool (Rate Limits API, configuration,
 	// profile); a pool that is missing is learned from headers.
 	PerMinute map[string]Limits
+
+	NoSync, NoBatch bool // tiers that this key is not to be used for
+
+	// The org's batch queue; zero: unknown.
+	BatchQueue int64   // rows that may be in processing, over all pools
+	BatchRPM   float64 // requests a minute to all batch endpoints together
+	// What was measured of its batches; zero: unknown.
+	Turnaround Turnaround
+}
+
+// Turnaround is how an org's batches proceed.
+type Turnaround struct {
+	Overhead time.Duration // before a batch begins to proceed
+	RowRate  float64       // rows a second of one batch
+	Parallel int           // batches that proceed at once
 }
 
 // Limits are the limits of one pool in one org, a minute. Zero: unknown.

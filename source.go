@@ -43,5 +43,7 @@ type Facts struct {
 	Body      [16]byte // hash of the canonical body alone
 	Shape     uint64   // equal for bodies that the API checks alike
 	Stream    bool     // the body asks for a stream
+	Size      int      // bytes of the body
+	Alone     bool     // no batch may carry it: stream, speed, max_tokens 0 and what else the batch API refuses
 	Metered   string   // the first tool billed per use; empty: none
 }

@@ -19,6 +19,7 @@ const (
 	IntentRecord  RecordKind = iota // an attempt is about to be sent; its worst case is reserved
 	AttemptRecord                   // an attempt ended and did not settle its call
 	OutcomeRecord                   // a call reached its final outcome (this closes its last attempt too)
+	BatchRecord                     // a batch came a step further: see BatchStep
 )
 
 // Record is one row of a Store.
@@ -39,6 +40,16 @@ type Record struct {
 	// Tokens to count against a rolling daily cap (input, cache writes, output).
 	Tokens int64
 
+	// Batch records, and outcomes and attempts of rows that a batch carried: the
+	// number of its intent; 0: none. Such an outcome or attempt moves Worst (the
+	// row's worst case by batch) from what the batch reserves to Charged.
+	Batch   int64
+	Step    BatchStep // batch records
+	BatchID string    // BatchMade: the provider's id
+	Sure    bool      // BatchMade: proven ours
+	Rows    []int     // BatchIntent: the rows it is to carry
+	Bytes   int64     // BatchIntent: of its create
+
 	// Outcomes.
 	Type       string // succeeded, errored, canceled
 	Cost       Money  // of all attempts of the call in this process
@@ -51,3 +62,16 @@ type Record struct {
 	StopReason string
 	Emulated   string // provenance mark; empty: the real provider
 }
+
+// BatchStep is how far a batch has come.
+type BatchStep uint8
+
+// Batch steps. Intent reserves Worst for all rows; the two last release what
+// of it is left.
+const (
+	BatchIntent    BatchStep = iota // its create is about to be sent
+	BatchMade                       // the provider has it (again with Sure, once it is proven ours)
+	BatchCanceling                  // its end was asked for
+	BatchClosed                     // its results were taken in, or it was never made
+	BatchLost                       // it can no longer be asked: what is left of its worst case stays in doubt
+)

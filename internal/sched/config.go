@@ -94,6 +94,15 @@ type LaneConfig struct {
 	TokensPerDay int64            // rolling 24 h; 0: unknown or none
 	DayUse       []DayUse         // own use before now = 0, oldest first
 
+	// Of a batch lane. Queue, rate and RPM are the org's, over all its pools: of
+	// lanes of equal Org the last one set holds.
+	Queue    int64         // rows the org may have in processing; 0: unknown
+	BatchRPM float64       // requests per minute to all batch endpoints together; 0: unknown
+	Others   int64         // rows that others have in processing
+	Overhead time.Duration // measured time before a batch begins to proceed; 0: unknown
+	RowRate  float64       // measured rows per second of one batch; 0: unknown
+	Parallel int           // measured batches that proceed at once; 0: unknown
+
 	// Last known good values of an earlier run, as hints (B.5); 0: none.
 	HintRamp, HintWindow float64
 	HintRate             [NumDims]float64
@@ -113,6 +122,7 @@ type StreamConfig struct {
 	Deadline time.Duration // nothing new is sent after it; 0: none
 	Ledgers  []LedgerID    // the money its calls draw on
 	N        int64         // calls it will offer in all; 0: unknown
+	Route    Route         // which tiers its rows may take
 	MaxQueue int           // how many queued calls the driver lets gather; the core holds what it is offered; 0: no bound
 }
 

@@ -70,6 +70,15 @@ type LaneView struct {
 
 // StreamView is a stream as it stands.
 type StreamView struct {
+	// Wants is how many more calls the stream would take for sync now: while a
+	// route holds its rows for batches, only rows that no batch may carry are
+	// wanted (OnlyIneligible).
+	Wants          int
+	OnlyIneligible bool
+	Batched        int64 // rows in batches that were gathered and have not been collected
+	Batches        int   // such batches
+	Rescuing       bool  // sync takes what batches will not have answered in time
+
 	Queued      int           // offered and not in flight, waiting retries included
 	InFlight    int           // attempts
 	Settled     int64         // calls
