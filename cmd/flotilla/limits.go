@@ -152,8 +152,18 @@ func (r *limitsReport) askAdmin(ctx context.Context, s *Settings, table *price.T
 	return known
 }
 
-// addOrg adds the rows of one org: every pool that has a model in use.
+// addOrg adds the rows of one org, of the tiers that it may be used for.
 func (r *limitsReport) addOrg(s *Settings, o *OrgSetting, info flotilla.OrgInfo, api *rateLimits, table *price.Table) {
+	if !o.NoSync {
+		r.addPools(s, o, info, api, table)
+	}
+	if !o.NoBatch {
+		r.addQueue(o, info, api)
+	}
+}
+
+// addPools adds a row for every pool that has a model in use.
+func (r *limitsReport) addPools(s *Settings, o *OrgSetting, info flotilla.OrgInfo, api *rateLimits, table *price.Table) {
 	for _, p := range activePools(table, time.Now()) {
 		row := limitRow{Org: o.Name, OrgID: info.ID, Pool: p.name, Cap: s.capOf(p.family), Source: sourceUnknown}
 		row.TPD = o.TokensPerDay
@@ -168,9 +178,12 @@ func (r *limitsReport) addOrg(s *Settings, o *OrgSetting, info flotilla.OrgInfo,
 		}
 		r.Rows = append(r.Rows, row)
 	}
+}
+
+func (r *limitsReport) addQueue(o *OrgSetting, info flotilla.OrgInfo, api *rateLimits) {
 	queue := limitRow{Org: o.Name, OrgID: info.ID, Pool: batchPool, Source: sourceUnknown}
-	if n := batchQueue[o.UsageTier]; n > 0 {
-		queue.Queue, queue.Source = n, "published table, usage tier "+o.UsageTier
+	if o.BatchQueue > 0 {
+		queue.Queue, queue.RPM, queue.Source = float64(o.BatchQueue), o.BatchRPM, "published table, usage tier "+o.UsageTier
 	}
 	if api != nil && api.batchQueue > 0 {
 		queue.Queue, queue.RPM, queue.Source = api.batchQueue, api.batchRPM, sourceRateLimits

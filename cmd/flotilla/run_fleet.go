@@ -126,7 +126,7 @@ func (s *Settings) knownLimits(ctx context.Context, table *price.Table) {
 }
 
 // take sets an org's limits from the Rate Limits API, which knows better than
-// a usage tier. A cap per day holds for every pool of an org: the lowest that
+// a usage tier; so it does of the batch queue. A cap per day holds for every pool of an org: the lowest that
 // is known of any.
 func (o *OrgSetting) take(api *rateLimits) {
 	limits := map[string]flotilla.Limits{}
@@ -136,6 +136,9 @@ func (o *OrgSetting) take(api *rateLimits) {
 		o.TokensPerDay = lowest(o.TokensPerDay, l.TokensPerDay)
 	}
 	o.PerMinute = limits
+	if api.batchQueue > 0 {
+		o.BatchQueue, o.BatchRPM = int64(api.batchQueue), api.batchRPM
+	}
 }
 
 // connect learns who the orgs are and says which cannot be used. The error is

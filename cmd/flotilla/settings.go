@@ -52,7 +52,6 @@ type OrgSetting struct {
 	KeyEnv      string // the variable its key comes from
 	AdminKeyEnv string // the variable its admin key would come from
 	UsageTier   string // start, build, scale, custom; empty: unknown
-	Sync, Batch bool   // the tiers it may be used for
 }
 
 // AdminKey is a key that reads limits and usage of some org.
@@ -145,8 +144,8 @@ func (s *Settings) keyNames() []string {
 	return names
 }
 
-// FleetConfig is the Config of a Fleet that these settings ask for: the orgs
-// that may be used for sync calls. Store and slots are the caller's to add.
+// FleetConfig is the Config of a Fleet that these settings ask for. Store and
+// slots are the caller's to add.
 func (s *Settings) FleetConfig() flotilla.Config {
 	c := flotilla.Config{
 		BaseURL: s.BaseURL, Version: s.Version, Betas: s.Betas,
@@ -156,9 +155,7 @@ func (s *Settings) FleetConfig() flotilla.Config {
 		Retry: s.Retry, Prices: s.Prices, Speed: s.Speed,
 	}
 	for _, o := range s.Orgs {
-		if o.Sync {
-			c.Orgs = append(c.Orgs, o.Org)
-		}
+		c.Orgs = append(c.Orgs, o.Org)
 	}
 	return c
 }

@@ -47,7 +47,7 @@ func (s *Settings) listOrgs(files []*configFile) error {
 			return err
 		}
 		if key != "" {
-			s.Orgs = append(s.Orgs, OrgSetting{Org: flotilla.Org{Name: e.name, Key: key}, KeyEnv: e.variable, Sync: true, Batch: true})
+			s.Orgs = append(s.Orgs, OrgSetting{Org: flotilla.Org{Name: e.name, Key: key}, KeyEnv: e.variable})
 		}
 	}
 	return nil
@@ -103,13 +103,13 @@ func (e *orgEntry) line() int {
 
 // fill reads the optional fields.
 func (e *orgEntry) fill(o *OrgSetting) (err error) {
-	o.Sync, o.Batch = len(e.Tiers) == 0, len(e.Tiers) == 0
+	o.NoSync, o.NoBatch = len(e.Tiers) > 0, len(e.Tiers) > 0
 	for _, t := range e.Tiers {
 		switch t.text {
 		case "sync":
-			o.Sync = true
+			o.NoSync = false
 		case "batch":
-			o.Batch = true
+			o.NoBatch = false
 		default:
 			return t.errorf("%q is no tier: sync or batch", t.text)
 		}
@@ -136,6 +136,7 @@ func (e *orgEntry) fill(o *OrgSetting) (err error) {
 		return e.UsageTier.errorf("%q is no usage tier: start, build, scale or custom", o.UsageTier)
 	}
 	o.PerMinute = limits
+	o.BatchQueue, o.BatchRPM = batchTiers[o.UsageTier].queue, batchTiers[o.UsageTier].rpm
 	return nil
 }
 

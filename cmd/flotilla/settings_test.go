@@ -127,14 +127,31 @@ func TestEnvironmentOrgsAgreeWithTheLibrary(t *testing.T) {
 	}
 }
 
-func TestBatchOnlyOrgIsNotUsedForCalls(t *testing.T) {
-	s, err := loadIn(t, map[string]string{"flotilla.yaml": "orgs:\n  - {name: a, key_env: K, tiers: [batch]}\n  - {name: b, key_env: K, tokens_per_day: 20_000_000}\n"}, []string{"K=sk-ant-emulated-high"})
+// An org is used for the tiers that a file names, with what its usage tier says
+// of its batch queue.
+func TestTiersOfAnOrg(t *testing.T) {
+	s, err := loadIn(t, map[string]string{"flotilla.yaml": `orgs:
+  - {name: a, key_env: K, tiers: [batch], usage_tier: build}
+  - {name: b, key_env: K, tiers: [sync], tokens_per_day: 20_000_000}
+  - {name: c, key_env: K}
+`}, []string{"K=sk-ant-emulated-high"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	orgs := s.FleetConfig().Orgs
-	if len(orgs) != 1 || orgs[0].Name != "b" || orgs[0].TokensPerDay != 20_000_000 {
-		t.Errorf("orgs for calls are %v, want b alone with its daily cap", orgs)
+	type tiers struct {
+		Name            string
+		NoSync, NoBatch bool
+		Queue           int64
+		RPM             float64
+		PerDay          int64
+	}
+	var got []tiers
+	for _, o := range s.FleetConfig().Orgs {
+		got = append(got, tiers{o.Name, o.NoSync, o.NoBatch, o.BatchQueue, o.BatchRPM, o.TokensPerDay})
+	}
+	want := []tiers{{"a", true, false, 300_000, 2000, 0}, {"b", false, true, 0, 0, 20_000_000}, {"c", false, false, 0, 0, 0}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -26,9 +26,14 @@ var usageTiers = []struct {
 	},
 }
 
-// batchQueue are the rows that all batches of an org may have in the queue, by
-// usage tier (facts/claude-api.md 3.2).
-var batchQueue = map[string]float64{"start": 200_000, "build": 300_000, "scale": 500_000}
+// batchLimits bound all batches of an org together.
+type batchLimits struct {
+	queue int64   // rows that may be in processing; 0: unknown
+	rpm   float64 // requests a minute over all batch endpoints; 0: unknown
+}
+
+// batchTiers are the batch limits by usage tier (facts/claude-api.md 3.2).
+var batchTiers = map[string]batchLimits{"start": {200_000, 1000}, "build": {300_000, 2000}, "scale": {500_000, 4000}}
 
 // tierLimits are the limits by pool of a usage tier. "custom" is a tier
 // without published figures.
