@@ -1,23 +1,21 @@
 package route
 
-import (
-	"math"
-	"time"
-)
+import "math"
 
 // SyncBound is the least time in which the sync tier can carry a job: by its
 // limits alone, and with manners (the soft floor is left to others, windows
 // open by the ramp). Each constraint gives a least time of its own, all are
 // monotone, so the longest is the bound (facts/control.md C.1).
 func SyncBound(p Problem) (physical, polite Bound) {
-	soft := p.Soft
-	switch {
-	case soft == 0:
-		soft = 0.10
-	case soft < 0:
-		soft = 0
+	return p.bound(0, RampOff), p.bound(p.soft(), p.Ramp)
+}
+
+// soft is the share of each bucket that manners leave to others.
+func (p *Problem) soft() float64 {
+	if p.Soft == 0 {
+		return 0.10
 	}
-	return p.bound(0, RampOff), p.bound(soft, p.Ramp)
+	return max(p.Soft, 0)
 }
 
 func (p *Problem) bound(soft float64, ramp Ramp) Bound {
@@ -36,11 +34,7 @@ func (p *Problem) bound(soft float64, ramp Ramp) Bound {
 
 // take keeps the longer of two bounds; of equal ones the first.
 func (b *Bound) take(seconds float64, l Limit) {
-	d := Never
-	if seconds < float64(Never)/float64(time.Second) {
-		d = time.Duration(seconds * float64(time.Second))
-	}
-	if d > b.Time {
+	if d := duration(seconds); d > b.Time {
 		*b = Bound{d, l}
 	}
 }
