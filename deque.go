@@ -5,7 +5,8 @@ import "time"
 // Deque is a Source that can be taken from at both ends: Pull takes for sync
 // from the near end, PullFar for batches from the far one, until they meet.
 // PullFar, Take, Return and Backlog are called from the fleet's loop, as Pull
-// is, and must not block.
+// is, and must not block. Pull and PullIneligible give io.EOF only when nothing
+// is free and nothing that was taken may be given back any more.
 type Deque interface {
 	Source
 	// Backlog is what is left of each pool that a batch may carry: rows neither
@@ -15,8 +16,8 @@ type Deque interface {
 	// eligible, and within all bounds of want. The first row is taken even where
 	// it alone exceeds want.Bytes.
 	PullFar(want Chunk) ([]Row, error)
-	// PullIneligible is Pull of only those rows that no batch may carry; no rows
-	// and no error mean that there are none now.
+	// PullIneligible is Pull of only those rows that no batch may carry, canaries
+	// among them; no rows and no error mean that there are none now.
 	PullIneligible(max int) ([]Row, error)
 	// Take marks rows as being in a batch of an earlier run and returns those of
 	// them that are still pending.
@@ -52,6 +53,7 @@ type OpenBatch struct {
 	ID        string // the provider's; empty: its create was in doubt, it is looked for
 	Sure      bool   // proven ours
 	Org, Pool string
+	OrgID     string    // as the API names the org; empty: unknown
 	Rows      []int     // of the source, without those that its results have settled already
 	Sent      int       // rows it was made of
 	Bytes     int64     // of its create

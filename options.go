@@ -38,6 +38,10 @@ type Options struct {
 	// ("f1-<name>-<intent>-<row>"): 1 to 16 characters of a-z and 0-9; empty: "x".
 	Name    string
 	Batches []OpenBatch // of earlier runs of the job, taken over
+	// CancelBatches only ends the Batches: those proven ours are cancelled, what
+	// had succeeded in them is taken in, their other rows settle with a
+	// *CanceledError. Nothing is sent. The Deadline bounds the wait.
+	CancelBatches bool
 
 	Priority Priority
 	Weight   float64 // share among streams of one priority; 0: 1

@@ -46,12 +46,14 @@ type Record struct {
 	Batch   int64
 	Step    BatchStep // batch records
 	BatchID string    // BatchMade: the provider's id
+	OrgID   string    // batch records: the org's id, as the API names it; empty: unknown
 	Sure    bool      // BatchMade: proven ours
 	Rows    []int     // BatchIntent: the rows it is to carry
 	Bytes   int64     // BatchIntent: of its create
 
 	// Outcomes.
-	Type       string // succeeded, errored, canceled
+	Type       string // succeeded, errored, expired, canceled
+	Out        int64  // output tokens, of successes
 	Cost       Money  // of all attempts of the call in this process
 	Hash       [16]byte
 	Nth        int    // how-many-th equal body it is, from 0; part of the cache key

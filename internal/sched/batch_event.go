@@ -115,6 +115,7 @@ type AdoptBatch struct {
 	Worst     int64
 	CreatedAt time.Duration // on the core's time line; negative: before now = 0
 	Known     bool          // its id is known; else it is looked for first
+	Sure      bool          // with Known: it is proven ours
 	Canceling bool
 }
 
