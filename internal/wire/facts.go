@@ -29,6 +29,9 @@ type Facts struct {
 	// fetch to the input, some cost per use); empty: none. Under a cap its
 	// worst case is not known.
 	Metered string
+	// Alone says that no batch may carry the body: see Batchable.
+	Alone    bool
+	syncOnly string // a field that the batch API does not know; empty: none
 
 	// Shape is equal for bodies that the API checks alike: a hash of the names
 	// of the top-level fields, the types of content blocks and thinking.type,

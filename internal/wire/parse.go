@@ -46,6 +46,8 @@ func Parse(body []byte) (Facts, error) {
 		}
 	}
 	p.f.Shape = p.shape()
+	batchable, _ := Batchable(&p.f)
+	p.f.Alone = !batchable
 	return p.f, nil
 }
 
@@ -106,6 +108,8 @@ func (p *parser) field(key []byte) error {
 		if bytes.Contains(p.c.raw(), []byte(`"compact`)) && f.Metered == "" {
 			f.Metered = "context_management" // a compaction is a turn of its own, billed beside the answer
 		}
+	case "store", "previous_thread_event_id", "cache_hint", "context_hint", "research_preview_2026_02":
+		p.alone(string(key))
 	default:
 		p.c.raw()
 	}

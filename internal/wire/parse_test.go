@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 			"service_tier":"auto","system":"s","cache_control":{"type":"ephemeral"},"messages":[] }`,
 			Facts{
 				Model: "m", MaxTokens: 1000, Stream: true, Temperature: 0.5, TopP: 0.9, TopK: 40, Thinking: "enabled",
-				ToolChoice: "any", Geo: "us", Speed: "fast", ServiceTier: "auto", Cache5m: true,
+				ToolChoice: "any", Geo: "us", Speed: "fast", ServiceTier: "auto", Cache5m: true, Alone: true,
 				Has: HasModel | HasMaxTokens | HasStream | HasTemperature | HasTopP | HasTopK | HasThinking | HasToolChoice |
 					HasGeo | HasSpeed | HasServiceTier | HasSystem | HasCacheControl | HasMessages,
 			},
@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 			"nulls are absent", `{"model":null,"max_tokens":null,"stream":null,"temperature":null,"messages":null,"top_k":null}`,
 			Facts{MaxTokens: -1},
 		},
-		{"escaped name and value", `{"mod\u0065l":"a\u0062","max_tokens":0}`, Facts{Model: "ab", Has: HasModel | HasMaxTokens}},
+		{"escaped name and value", `{"mod\u0065l":"a\u0062","max_tokens":0}`, Facts{Model: "ab", Has: HasModel | HasMaxTokens, Alone: true}},
 		{
 			"prefill", `{"messages":[{"role":"user","content":"a"},{"content":[{"type":"text","text":"b"}],"role":"assistant"}]}`,
 			Facts{MaxTokens: -1, Has: HasMessages, Messages: 2, Prefill: true},

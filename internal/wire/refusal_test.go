@@ -91,6 +91,8 @@ func TestClassify(t *testing.T) {
 		{"long wait", 429, header("retry-after", "301"), env("rate_limit_error", "Rate limited", ""), Daily},
 		{"not so long", 429, header("retry-after", "300"), env("rate_limit_error", "Rate limited", ""), RateLimited},
 		{"queue", 429, nil, env("rate_limit_error", "rate limit of 200,000 batch requests in processing queue", ""), QueueFull},
+		{"queue, other words", 429, nil, env("rate_limit_error", "Your batch queue is full.", ""), QueueFull},
+		{"rate of batch calls", 429, nil, env("rate_limit_error", "rate limit of 1,000 batch requests per minute", ""), RateLimited},
 		// 8
 		{"529 without anything", 529, header("x-should-retry", "true"), "", Overloaded},
 		{"429 without headers", 429, header("x-should-retry", "true"), env("rate_limit_error", "Rate limited", ""), RateLimited},

@@ -63,13 +63,22 @@ func (r *Refusal) rateLimit(text string) {
 		r.Class = Concurrency
 	case strings.Contains(text, "daily"), strings.Contains(text, "per day"), strings.Contains(text, "per-day"):
 		r.Class = Daily
-	case strings.Contains(text, "batch requests"), strings.Contains(text, "processing queue"):
+	case isQueueText(text):
 		r.Class = QueueFull
 	case strings.Contains(text, "rate limit of 0 "): // fast mode, or a model, without any quota
 		r.Class = NoModel
 	case r.RetryAfter > dailyWait:
 		r.Class = Daily
 	}
+}
+
+// isQueueText knows the words of the batch queue's limit, "batch requests in
+// processing queue" as the table of limits has it (facts/claude-api.md 3.2; the
+// text of the 429 is nowhere recorded). With "per minute" it is the rate of
+// calls that is meant, which refills.
+func isQueueText(text string) bool {
+	return strings.Contains(text, "processing queue") || strings.Contains(text, "batch queue") ||
+		strings.Contains(text, "batch requests") && !strings.Contains(text, "per minute")
 }
 
 // named finds the limit that a text names: "rate limit of 30,000 input tokens
