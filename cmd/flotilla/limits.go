@@ -16,19 +16,21 @@ import (
 // limitRow is what is known of one org × pool, or of one org's batch queue.
 // Zero figures are unknown.
 type limitRow struct {
-	Org    string  `json:"org"`
-	OrgID  string  `json:"org_id,omitempty"`
-	Pool   string  `json:"pool"`
-	RPM    float64 `json:"requests_per_minute,omitempty"`
-	ITPM   float64 `json:"input_tokens_per_minute,omitempty"`
-	OTPM   float64 `json:"output_tokens_per_minute,omitempty"`
-	TPD    int64   `json:"tokens_per_day,omitempty"`
-	Cap    int     `json:"cap,omitempty"`            // our own, attempts in flight of the family in this org
-	InUse  *inUse  `json:"in_use,omitempty"`         // by everybody on the org, at the moment of a probe
-	Queue  float64 `json:"queued_rows,omitempty"`    // batch queue
-	Source string  `json:"source"`                   // where the figures came from
-	Error  string  `json:"error,omitempty"`          // why a probe could not tell
-	Cost   string  `json:"probe_cost_usd,omitempty"` // of the probe, dollars
+	Org   string  `json:"org"`
+	OrgID string  `json:"org_id,omitempty"`
+	Pool  string  `json:"pool"`
+	RPM   float64 `json:"requests_per_minute,omitempty"`
+	ITPM  float64 `json:"input_tokens_per_minute,omitempty"`
+	OTPM  float64 `json:"output_tokens_per_minute,omitempty"`
+	TPD   int64   `json:"tokens_per_day,omitempty"`
+	Cap   int     `json:"cap,omitempty"`         // our own, attempts in flight of the family in this org
+	InUse *inUse  `json:"in_use,omitempty"`      // by everybody on the org, at the moment of a probe
+	Queue float64 `json:"queued_rows,omitempty"` // batch queue: rows it may hold
+
+	InQueue *queueUse `json:"in_queue,omitempty"`       // batch queue: what it holds now
+	Source  string    `json:"source"`                   // where the figures came from
+	Error   string    `json:"error,omitempty"`          // why a probe could not tell
+	Cost    string    `json:"probe_cost_usd,omitempty"` // of the probe, dollars
 }
 
 // inUse is the share of each limit that was used up, 0 to 1.
@@ -107,6 +109,7 @@ func gatherLimits(cmd *cobra.Command, s *Settings, probe bool) (*limitsReport, e
 		}
 		r.addOrg(s, &s.Orgs[i], info, known[info.ID], table)
 	}
+	r.addQueues(ctx, s)
 	if err := r.addLearned(ctx, s, infos); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ func (r *limitsReport) print(w io.Writer) error {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if row.Pool == batchPool {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s rows\t\t\t\t\t%s\n", row.Org, row.Pool, count(row.RPM), count(row.Queue), row.Source)
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s rows\t\t\t\t%s\t%s\n", row.Org, row.Pool, count(row.RPM), count(row.Queue), row.InQueue, row.Source)
 			continue
 		}
 		source := row.Source
