@@ -226,7 +226,7 @@ func (p *progress) standing(c counts, s *flotilla.Snapshot) *standing {
 		l := &s.Lanes[i]
 		st.refuse += l.RateLimited
 		st.over += l.Overloaded
-		if st.bound.laneKey == (laneKey{l.Org, l.Pool}) && c.done < c.rows {
+		if st.bound.laneKey == keyOf(l) && c.done < c.rows {
 			st.limit = sharedText(st.bound.limit, l, s.Lanes)
 		}
 	}
@@ -259,7 +259,7 @@ func (p *progress) eventOf(n *flotilla.Notice) *event {
 		return nil
 	}
 	if n.Kind == flotilla.ColleagueSeen {
-		k := laneKey{n.Org, n.Pool}
+		k := syncLane(n)
 		if at, said := p.colleague[k]; said && n.At.Sub(at) < colleagueEvery {
 			return nil
 		}
@@ -282,8 +282,9 @@ func (p *progress) openedFrom(n *flotilla.Notice) string {
 	if p.last == nil {
 		return ""
 	}
-	for _, l := range p.last.lanes {
-		if l.Org == n.Org && l.Pool == n.Pool && l.Window >= 1 && l.Window < n.Value {
+	for i := range p.last.lanes {
+		l := &p.last.lanes[i]
+		if keyOf(l) == syncLane(n) && l.Window >= 1 && l.Window < n.Value {
 			return fmt.Sprintf(", opened up step by step from %.0f", l.Window)
 		}
 	}

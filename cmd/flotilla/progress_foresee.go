@@ -21,7 +21,9 @@ func (p *progress) foresee() {
 		return
 	}
 	for i := range s.lanes {
-		p.unanswered(&s.lanes[i])
+		if s.lanes[i].Tier != tierNameBatch {
+			p.unanswered(&s.lanes[i])
+		}
 	}
 	if s.cap > 0 && float64(s.counts.spent) >= capNear*float64(s.cap) {
 		p.once("cap_near", fmt.Sprintf("%.0f %% of the cap is spent: %s; %s rows pending",
@@ -67,10 +69,10 @@ func (p *progress) slower(n *flotilla.Notice) string {
 	}
 	for i := range s.lanes {
 		l := &s.lanes[i]
-		if l.Org != n.Org || l.Pool != n.Pool {
+		if keyOf(l) != syncLane(n) {
 			continue
 		}
-		ours := p.meter.lane(laneKey{l.Org, l.Pool})
+		ours := p.meter.lane(keyOf(l))
 		left := (1 - n.Value) * perMinuteOf(n.Limit, l) / perCall(n.Limit, &s.counts)
 		if ours <= 0 || left <= 0 || left >= ours {
 			return ""

@@ -30,7 +30,13 @@ type glance struct {
 }
 
 // laneKey names a lane.
-type laneKey struct{ org, pool string }
+type laneKey struct{ org, pool, tier string }
+
+func keyOf(l *flotilla.LaneState) laneKey { return laneKey{l.Org, l.Pool, l.Tier} }
+
+// syncLane is the lane that a notice about an org and a pool means: windows,
+// ramps and colleagues are of the sync tier.
+func syncLane(n *flotilla.Notice) laneKey { return laneKey{n.Org, n.Pool, tierNameSync} }
 
 // holder is a limit, and the lane that it holds back.
 type holder struct {
@@ -45,8 +51,9 @@ type meter struct{ glances []glance }
 // add takes a look in.
 func (m *meter) add(c counts, s *flotilla.Snapshot) {
 	now := glance{at: s.At, calls: c.calls, in: c.in, out: c.out, sent: map[laneKey]int64{}, waiting: map[holder]int{}}
-	for _, l := range s.Lanes {
-		k := laneKey{l.Org, l.Pool}
+	for i := range s.Lanes {
+		l := &s.Lanes[i]
+		k := keyOf(l)
 		now.sent[k] = l.Succeeded
 		now.waiting[holder{k, l.Waiting}]++
 	}
@@ -122,7 +129,10 @@ func (h holder) before(o holder) bool {
 	if h.org != o.org {
 		return h.org < o.org
 	}
-	return h.pool < o.pool
+	if h.pool != o.pool {
+		return h.pool < o.pool
+	}
+	return h.tier < o.tier
 }
 
 // eta is when a job of so many rows ends at the rate of the last minute; zero:

@@ -107,7 +107,7 @@ func (j *fakeJob) watched() watched {
 func TestPlainProgressSpeaksOftenAtFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out lockedBuffer
-		j := &fakeJob{began: time.Now(), perMinute: 600, rows: 1e6, lane: flotilla.LaneState{Org: "high", Pool: "haiku-4.5", Waiting: "cap", Cap: 120}}
+		j := &fakeJob{began: time.Now(), perMinute: 600, rows: 1e6, lane: flotilla.LaneState{Org: "high", Pool: "haiku-4.5", Tier: "sync", Waiting: "cap", Cap: 120}}
 		p := newProgress(&plainView{&out}, false)
 		p.start(j.watched())
 		time.Sleep(time.Minute + time.Second)
@@ -133,7 +133,7 @@ func TestEventsAreToldAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out lockedBuffer
 		j := &fakeJob{began: time.Now(), perMinute: 3000, rows: 100_000, lane: flotilla.LaneState{
-			Org: "high", Pool: "haiku-4.5", Waiting: "itpm", Limits: flotilla.Limits{Input: 650_000},
+			Org: "high", Pool: "haiku-4.5", Tier: "sync", Waiting: "itpm", Limits: flotilla.Limits{Input: 650_000},
 		}}
 		p := newProgress(&plainView{&out}, false)
 		p.start(j.watched())

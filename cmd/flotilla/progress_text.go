@@ -189,6 +189,8 @@ var limitTexts = map[string]string{
 	"hard_floor":   "ORG: what is left is for others",
 	"soft_floor":   "ORG: keeps room for others",
 	"budget":       "the cap on money",
+	"batch_queue":  "ORG: its batch queue is full",
+	"batch_rpm":    "ORG: batch requests/min",
 	"work":         "every row is started",
 	"latency":      "time an answer takes",
 }

@@ -22,6 +22,12 @@ const (
 	tierBatch
 )
 
+// Names of the tiers, as results and reports have them.
+const (
+	tierNameSync  = "sync"
+	tierNameBatch = "batch"
+)
+
 // order is the order of lines in OUT.
 type order uint8
 
