@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -234,7 +236,7 @@ func FuzzResultReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, chunk uint8) {
 		rows, bad, err := readResults(bytes.NewReader(in))
 		pieces, badPieces, errPieces := readResults(&chunked{in, int(chunk)%7 + 1})
-		if fmt.Sprint(err) != fmt.Sprint(errPieces) || !cmp.Equal(bad, badPieces) || !cmp.Equal(rows, pieces) {
+		if fmt.Sprint(err) != fmt.Sprint(errPieces) || !slices.Equal(bad, badPieces) || !reflect.DeepEqual(rows, pieces) {
 			t.Fatalf("whole %d rows (%v), in pieces %d (%v)", len(rows), err, len(pieces), errPieces)
 		}
 		for _, r := range rows {
