@@ -16,7 +16,6 @@ import (
 // refused stop the job, one is that row's own fault (interface.md, "Canary").
 type canary struct {
 	todo []canaryClass
-	sent map[int]bool
 	out  int     // the call that is out; -1: none
 	held *Answer // the first refusal of the class under way
 }
@@ -58,7 +57,7 @@ func canaries(x *index, limit int, proven, pending func(call int) bool) canary {
 		}
 	}
 	at := make([]int, len(classes)) // place in todo, plus 1
-	c := canary{sent: map[int]bool{}, out: -1}
+	c := canary{out: -1}
 	for call := range limit {
 		k := x.row(call).kind
 		if k == noKind || done[of[k]] || !pending(call) {
@@ -79,21 +78,31 @@ func canaries(x *index, limit int, proven, pending func(call int) bool) canary {
 	return c
 }
 
-// next is the canary to send now, or -1; out says that one is out.
-func (c *canary) next() (call int, out bool) {
-	if c.out >= 0 {
-		return -1, true
+// waits says that nothing else may go yet.
+func (c *canary) waits() bool { return c.out >= 0 || len(c.todo) > 0 }
+
+// peek is the canary to send now, or -1: one is out, or none is left.
+func (c *canary) peek() int {
+	switch {
+	case c.out >= 0 || len(c.todo) == 0:
+		return -1
+	case c.held != nil:
+		return c.todo[0].second
 	}
-	if len(c.todo) == 0 {
-		return -1, false
+	return c.todo[0].first
+}
+
+// holds says that a call was refused and waits for what a second one brings.
+func (c *canary) holds(call int) bool { return c.held != nil && c.held.Row == call }
+
+// send notes that a canary goes.
+func (c *canary) send(call int) { c.out = call }
+
+// returned notes that a call came back unsent.
+func (c *canary) returned(call int) {
+	if c.out == call {
+		c.out = -1
 	}
-	call = c.todo[0].first
-	if c.held != nil {
-		call = c.todo[0].second
-	}
-	c.out = call
-	c.sent[call] = true
-	return call, true
 }
 
 // settled takes a result; held is the first refusal, when it is decided.
@@ -102,7 +111,7 @@ func (c *canary) settled(a *Answer) (v verdict, held *Answer) {
 		return canaryNone, nil
 	}
 	c.out = -1
-	refused := a.Outcome == Errored && (a.Status == 400 || a.Status == 404)
+	refused := a.refused()
 	held, c.held = c.held, nil
 	switch {
 	case refused && held != nil:
@@ -113,6 +122,19 @@ func (c *canary) settled(a *Answer) (v verdict, held *Answer) {
 	}
 	c.todo = c.todo[1:]
 	return canaryNone, held
+}
+
+// refused says that the API calls the request itself wrong. A row of a batch
+// has no status, but the same words (facts/claude-api.md 4.5).
+func (a *Answer) refused() bool {
+	if a.Outcome != Errored || a.Status != 0 {
+		return a.Outcome == Errored && (a.Status == 400 || a.Status == 404)
+	}
+	switch gjson.GetBytes(a.Body, "error.type").Str {
+	case "invalid_request_error", "not_found_error":
+		return true
+	}
+	return false
 }
 
 // CanaryError is a shape of body that the API refused twice: nothing else of

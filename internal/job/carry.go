@@ -53,7 +53,9 @@ func (r *Run) carry(ctx context.Context) (total flotilla.Report, canceled bool, 
 		if signal = r.wait(ctx); signal == Cancel || ctx.Err() != nil {
 			return total, signal == Cancel, nil
 		}
-		r.src.rewind()
+		if err := r.stock(ctx); err != nil {
+			return total, false, err
+		}
 	}
 }
 
@@ -67,8 +69,8 @@ func (r *Run) carryUntil(ctx context.Context) (report flotilla.Report, signal Si
 		stop()
 	}()
 	opt := r.cfg.Options
-	opt.Job, opt.N = r.book.ID(), r.src.remaining()
-	if opt.Spent, err = r.book.Spent(ctx); err == nil {
+	opt.Job, opt.Name, opt.N, opt.Batches = r.book.ID(), r.book.Key(), r.src.remaining(), r.batches
+	if opt.Spent, err = r.spent(ctx); err == nil {
 		report, err = r.fleet.Carry(inner, r.src, opt)
 	}
 	stop()

@@ -35,7 +35,9 @@ type Config struct {
 	Emulated string // provenance mark of the provider; empty: the real one
 	Prices   *price.Table
 
-	// Options go to the fleet's Carry; Job, N and Spent are filled in.
+	NoSync bool // no org takes sync calls: a canary goes as a batch of one
+
+	// Options go to the fleet's Carry; Job, Name, N, Spent and Batches are filled in.
 	Options flotilla.Options
 
 	Now     func() time.Time // of the fleet's clock; nil: the machine's

@@ -29,7 +29,7 @@ func (s *scales) Weigh(body []byte) (flotilla.Facts, error) {
 	return flotilla.Facts{
 		Model: f.Model, Pool: m.Pool, Family: m.Family(), MaxTokens: int(f.MaxTokens),
 		In: int(f.In(m.TokenFactor())), Worst: m.Worst(f.InUpper(), f.MaxTokens, f.Cache5m, f.Cache1h, false, false, false),
-		Hash: s.keyer.Key(canonical), Body: wire.BodyHash(canonical), Shape: f.Shape, Stream: f.Stream, Metered: f.Metered,
+		Hash: s.keyer.Key(canonical), Body: wire.BodyHash(canonical), Shape: f.Shape, Stream: f.Stream, Metered: f.Metered, Size: len(body), Alone: f.Alone,
 	}, nil
 }
 

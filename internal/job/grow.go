@@ -39,6 +39,7 @@ func (x *index) growth(r *record, yield func(grownBody) bool) error {
 		if g.facts, err = x.weigh.Weigh(g.body); err != nil {
 			return err
 		}
+		g.facts.Size = len(g.body)
 		if !yield(g) {
 			return nil
 		}

@@ -258,6 +258,7 @@ func (w *worker) request(r *scanned) error {
 		return err
 	}
 	r.facts, err = w.s.x.weigh.Weigh(w.body)
+	r.facts.Size = len(w.body)
 	return err
 }
 
@@ -284,7 +285,7 @@ func (s *scan) take(in int, rows []scanned) error {
 }
 
 func (s *scan) fill(e *entry, f *flotilla.Facts) error {
-	k := kind{f.Model, f.Pool, f.Family, f.Shape, f.Stream, f.Out}
+	k := kind{f.Model, f.Pool, f.Family, f.Shape, f.Stream, f.Alone, f.Out}
 	if s.out > 0 {
 		k.out = s.out
 	}
@@ -299,7 +300,7 @@ func (s *scan) fill(e *entry, f *flotilla.Facts) error {
 	}
 	e.kind, e.key, e.worst = at, f.Hash, f.Worst
 	e.body = first8(f.Body)
-	e.in, e.maxTokens = uint32(f.In), uint32(f.MaxTokens)
+	e.in, e.maxTokens, e.size = uint32(f.In), uint32(f.MaxTokens), uint32(f.Size)
 	s.x.tokens += int64(f.In) * int64(s.x.repeats)
 	s.x.worst += f.Worst * flotilla.Money(s.x.repeats)
 	return nil
@@ -317,7 +318,7 @@ func (x *index) facts(e *entry) flotilla.Facts {
 	k := &x.kinds[e.kind]
 	return flotilla.Facts{
 		Model: k.model, Pool: k.pool, Family: k.family, Shape: k.shape, Stream: k.stream, Out: k.out,
-		MaxTokens: int(e.maxTokens), In: int(e.in), Worst: e.worst, Hash: e.key,
+		MaxTokens: int(e.maxTokens), In: int(e.in), Worst: e.worst, Hash: e.key, Size: int(e.size), Alone: k.alone,
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"github.com/flotilla-llm/flotilla"
 )
 
-// entry is what the index keeps of a row: 64 bytes.
+// entry is what the index keeps of a row: 72 bytes.
 type entry struct {
 	off       int64          // of its text in its input
 	key       [16]byte       // hash of provider, version, betas and canonical body
@@ -15,6 +15,7 @@ type entry struct {
 	in        uint32         // estimated input tokens
 	maxTokens uint32
 	nth       uint32 // how-many-th equal body, from 0
+	size      uint32 // bytes of its body
 	kind      uint16 // which of the index's kinds
 	input     uint16
 }
@@ -25,6 +26,7 @@ type kind struct {
 	model, pool, family string
 	shape               uint64
 	stream              bool
+	alone               bool // no batch may carry it
 	out                 int
 }
 

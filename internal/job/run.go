@@ -22,6 +22,8 @@ type Run struct {
 	w     *writer
 	src   *source
 
+	batches []flotilla.OpenBatch // of earlier runs, not taken in
+
 	limit    int // calls below it are this run's
 	tally    *tally
 	refused  []Answer // of earlier runs, by 400 or 404, until all is read
@@ -37,9 +39,11 @@ type Plan struct {
 	Settled  int    // by earlier runs
 	Cached   int    // settled now by answers of other jobs or files
 	Equal    int    // rows whose body an earlier row has
-	Pending  int    // to be sent
-	Rejected int    // set aside by --skip-bad
-	InDoubt  int    // attempts of earlier runs whose outcome is unknown
+	Pending  int    // without a result
+	Batched  int    // of the pending ones, in batches of earlier runs
+	Open     []flotilla.OpenBatch
+	Rejected int // set aside by --skip-bad
+	InDoubt  int // attempts of earlier runs whose outcome is unknown
 	Models   []string
 	Priced   string // date of the price table
 	Tokens   int64  // estimated input tokens of the pending rows
@@ -224,7 +228,8 @@ func (r *Run) begun(ctx context.Context, standing Standing) (err error) {
 	}
 	p.Resumed = p.Settled > 0
 	r.src = &source{
-		x: r.x, w: r.w, limit: r.limit, standing: standing, again: map[int]resend{}, settled: newCallSet(r.x.calls()),
+		x: r.x, w: r.w, name: r.book.Key(), limit: r.limit, noSync: r.cfg.NoSync, standing: standing,
+		again: map[int]resend{}, back: map[int]setback{}, settled: newCallSet(r.x.calls()), canary: canary{out: -1},
 		failFast: r.cfg.FailFast, hook: r.settled, append: r.append,
 	}
 	if err := r.w.open(ctx, standing); err != nil {
@@ -239,8 +244,11 @@ func (r *Run) begun(ctx context.Context, standing Standing) (err error) {
 		}
 	}
 	p.Pending = r.src.left
-	r.src.canary = canaries(r.x, r.limit, func(call int) bool { return standing.Outcome(call) == Succeeded }, r.src.pending)
-	r.forecast(r.src.pending)
+	if err := r.stock(ctx); err != nil {
+		return err
+	}
+	r.src.canary = canaries(r.x, r.limit, func(call int) bool { return standing.Outcome(call) == Succeeded }, r.src.free.has)
+	r.forecast(r.src.free.has)
 	return nil
 }
 

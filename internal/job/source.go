@@ -3,26 +3,38 @@ package job
 import (
 	"context"
 	"errors"
-	"io"
 	"sync"
 
 	"github.com/flotilla-llm/flotilla"
 )
 
-// source gives a fleet the calls of a job that are still to be made, in the
-// order of the input, and takes their results to OUT. It is a flotilla.Source.
+// source gives a fleet the calls of a job that are still to be made, from both
+// ends of the input, and takes their results to OUT. It is a flotilla.Deque.
 type source struct {
-	x     *index
-	w     *writer
-	limit int // calls below it are this run's
+	x      *index
+	w      *writer
+	name   string // the job's, in wire ids
+	limit  int    // calls below it are this run's
+	noSync bool   // no org takes sync calls
 
 	mu       sync.Mutex
 	standing Standing
 	again    map[int]resend // settled calls that --retry sends again
 	canary   canary
-	next     int     // calls below it were looked at
 	left     int     // calls of this run that have not settled
 	settled  callSet // calls that settled in this run
+
+	// A call that is wanted is free, or out, or kept for a batch of an earlier run
+	// that the fleet has not taken over, or held with its canary, or waits for an
+	// equal one before it.
+	free, out, kept callSet
+	batched         callSet // those out that are in batches
+	inBatches       int     // how many
+	near            int     // no call below it is free
+	shelves         []*shelf
+	shelfOf         []int // of a kind: that of calls not in doubt; the next is for those that are
+	back            map[int]setback
+
 	failFast bool
 	hook     func(*Answer, resend) // told of every result
 	append   func([]flotilla.Record) error
@@ -45,13 +57,31 @@ func (s *source) remaining() int {
 	return s.left
 }
 
-// rewind lets everything be pulled again that has not settled: a fleet forgets
-// what it did not send when its part ends.
-func (s *source) rewind() {
+// stock makes all calls free that may be sent, but for those in batches of
+// earlier runs. A fleet forgets what it did not send when its part ends.
+func (s *source) stock(batches []flotilla.OpenBatch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.next, s.canary.out = 0, -1
-	clear(s.canary.sent)
+	n := s.x.calls()
+	s.free, s.out, s.kept, s.batched = newCallSet(n), newCallSet(n), newCallSet(n), newCallSet(n)
+	s.near, s.inBatches = n, 0
+	for i := range batches {
+		for _, call := range batches[i].Rows {
+			if s.x.holds(call) && s.wants(call) {
+				s.kept.add(call)
+			}
+		}
+	}
+	s.shelve()
+	for call := range s.limit {
+		if s.pending(call) && !s.kept.has(call) && !s.canary.holds(call) {
+			s.putBack(call)
+		}
+	}
+	s.canary.out = -1
+	if call := s.canary.peek(); call >= 0 && s.kept.has(call) {
+		s.canary.send(call) // it is in a batch of its own
+	}
 }
 
 // wants says that a call has no answer that stands.
@@ -72,40 +102,13 @@ func (s *source) pending(call int) bool {
 	return !s.x.follows(call) || !s.wants(s.x.leader(call))
 }
 
-// Pull returns the next calls. While a canary is out there are none.
-func (s *source) Pull(most int) ([]flotilla.Row, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if call, out := s.canary.next(); out || call >= 0 {
-		if call < 0 {
-			return nil, nil
-		}
-		return []flotilla.Row{s.row(call)}, nil
-	}
-	var rows []flotilla.Row
-	for ; s.next < s.limit && len(rows) < most; s.next++ {
-		if s.pending(s.next) && !s.canary.sent[s.next] {
-			rows = append(rows, s.row(s.next))
-		}
-	}
-	if len(rows) == 0 {
-		return nil, io.EOF
-	}
-	return rows, nil
-}
-
 func (s *source) row(call int) flotilla.Row {
-	row := flotilla.Row{
-		Index: call, Facts: s.x.facts(s.x.row(call)), Nth: s.x.nth(call),
-		Failed: s.standing.Failed(call), InDoubt: s.standing.InDoubt(call),
-	}
-	if r, ok := s.again[call]; ok {
-		row.Failed, row.InDoubt = 0, false
-		if r.grow != nil {
-			out := row.Facts.Out
-			row.Facts = r.grow.facts
-			row.Facts.Out = out
-		}
+	row := flotilla.Row{Index: call, Facts: s.x.facts(s.x.row(call)), Nth: s.x.nth(call)}
+	row.Failed, row.InDoubt = s.setback(call)
+	if r, ok := s.again[call]; ok && r.grow != nil {
+		out := row.Facts.Out
+		row.Facts = r.grow.facts
+		row.Facts.Out = out
 	}
 	return row
 }
@@ -162,7 +165,9 @@ func (s *source) sentHash(call int) [16]byte {
 func (s *source) deliver(a *Answer) error {
 	r := s.again[a.Row]
 	s.took(a.Row)
-	s.hook(a, r)
+	if a.Row < s.limit {
+		s.hook(a, r)
+	}
 	if err := s.w.settle(a, r.why); err != nil {
 		return err
 	}
@@ -177,9 +182,16 @@ func (s *source) deliver(a *Answer) error {
 
 // took notes that a call has settled.
 func (s *source) took(call int) {
+	if s.free.has(call) { // it shares an answer
+		s.takeOff(call)
+	}
+	s.in(call)
 	delete(s.again, call)
+	delete(s.back, call)
 	s.settled.add(call)
-	s.left--
+	if call < s.limit {
+		s.left--
+	}
 }
 
 // share gives an answer to the calls with an equal body behind it (--dedupe).
@@ -192,7 +204,7 @@ func (s *source) share(a *Answer) error {
 	var shared []Answer
 	for _, row := range s.x.twins(a.Row / s.x.repeats) {
 		call := int(row)*s.x.repeats + a.Row%s.x.repeats
-		if call == a.Row || call >= s.limit || !s.wants(call) {
+		if call == a.Row || call >= s.limit || !s.wants(call) || s.out.has(call) {
 			continue
 		}
 		one := *a
