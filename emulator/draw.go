@@ -37,6 +37,18 @@ const (
 	drawRule
 	drawFault
 	drawColleague
+	drawBatchOverhead
+	_
+	drawBatchCancel
+	_
+	drawBatchStart
+	_
+	drawBatchStep // each step in the bits above
+	_
+	drawBatchOrder
+	drawBatchResults
+	drawBatchErrored
+	drawBatchCache
 )
 
 // key fixes every draw about one thing, by purpose.

@@ -29,7 +29,7 @@ const (
 	DailyLimit         // the rolling day's tokens are used up (429)
 	SpendLimit         // the month's dollars are used up (429)
 	Unauthorized       // 401; the server's, never the model's
-	QueueFull          // the batch queue's; never the sync tier's
+	QueueFull          // the batch queue has no room (429); never the sync tier's
 	Invalid            // 400, 404, 413; the server's, never the model's
 	Injected           // by a fault that the server was told to make
 	NumClasses
@@ -81,6 +81,8 @@ type Arrival struct {
 	// Cache tokens are not part of Est and In; writes count against the input
 	// limit, reads do not.
 	CacheWrite5m, CacheWrite1h, CacheRead int64
+
+	Invalid bool // of a row of a batch: what it asks does not hold, and nothing else here counts
 
 	Other bool  // a colleague's: counted apart, never billed, without count of arrivals
 	Fault Fault // forced upon it when admitted; NoFault: drawn by Scenario.Flaky and Scenario.Storm

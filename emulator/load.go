@@ -67,6 +67,9 @@ func (sc *Scenario) Check() error {
 	for _, p := range sc.Storm.Phases {
 		shares = append(shares, p.Share)
 	}
+	if err := sc.Batches.check(); err != nil {
+		return err
+	}
 	return checkShares("the scenario", shares...)
 }
 
@@ -91,6 +94,11 @@ func (o *Org) check() error {
 		}
 		if c.Pool != "" && !slices.Contains(pools, c.Pool) {
 			return fmt.Errorf("org %s: a colleague uses pool %q; there are %v", o.Name, c.Pool, pools)
+		}
+	}
+	for i := range o.BatchColleagues {
+		if err := o.BatchColleagues[i].check(o.Name); err != nil {
+			return err
 		}
 	}
 	return checkShares("org "+o.Name, o.Headers.Drop, o.Headers.Stale)

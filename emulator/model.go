@@ -31,6 +31,11 @@ type Model struct {
 	counts []body
 	freed  map[int32][]uint32 // answer numbers given back, smallest first
 
+	queues   []*batchQueue // by org
+	pacing   Batching
+	batchDue time.Duration // first event of any queue
+	scratch  Exchange      // for rows of batches
+
 	cache  map[cacheKey]cached
 	writes uint64 // of prefixes, by exchange
 
@@ -85,6 +90,11 @@ func NewModel(sc Scenario, seed uint64, start time.Time) *Model {
 			m.lanes[i][p].accel.minute = m.minute(0)
 		}
 	}
+	m.pacing, m.batchDue = sc.batching(), Never
+	for i := range m.orgs {
+		m.queues = append(m.queues, newBatchQueue(m, i))
+	}
+	m.planBatches()
 	return m
 }
 
@@ -129,8 +139,9 @@ func (m *Model) minute(now time.Duration) int64 {
 }
 
 // Advance lets the model's own events up to now happen: outputs that begin and
-// end, clients that act.
+// end, batches that proceed, clients that act.
 func (m *Model) Advance(now time.Duration) {
+	m.advanceBatches(now)
 	if m.nested {
 		m.settleUntil(now)
 		return
@@ -168,7 +179,8 @@ func (m *Model) settleUntil(now time.Duration) {
 }
 
 // NextInternal is when something of the model's own that others can feel
-// happens next: a colleague that acts. [Never] if nothing does. Nobody has to
+// happens next: a colleague that acts. A batch that ends is felt by nobody who
+// does not ask. [Never] if nothing does. Nobody has to
 // call the model then; it catches up by itself.
 func (m *Model) NextInternal() time.Duration {
 	_, at := m.nextClient()

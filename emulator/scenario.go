@@ -34,6 +34,8 @@ type Scenario struct {
 
 	Storm Storm `yaml:"storm"`
 	Flaky Flaky `yaml:"flaky"`
+
+	Batches Batching `yaml:"batches"`
 }
 
 // Org is one organisation.
@@ -64,9 +66,11 @@ type Org struct {
 	SpendUSD     float64      `yaml:"spend_usd"` // monthly cap in dollars; 0: none
 	Headers      HeaderFaults `yaml:"headers"`
 	Colleagues   []Colleague  `yaml:"colleagues"`
-	BatchQueue   int64        `yaml:"batch_queue"` // rows, as the Rate Limits API shows it
-	CountRPM     int64        `yaml:"count_rpm"`   // count_tokens requests a minute; 0: 4,000
-	BatchRPM     int64        `yaml:"batch_rpm"`   // HTTP requests to batch endpoints a minute, as the Rate Limits API shows it
+	CountRPM     int64        `yaml:"count_rpm"` // count_tokens requests a minute; 0: 4,000
+
+	BatchQueue      int64            `yaml:"batch_queue"` // most rows of batches that wait to be processed, over all models; 0: no such cap
+	BatchRPM        int64            `yaml:"batch_rpm"`   // HTTP requests to batch endpoints a minute; 0: no such limit
+	BatchColleagues []BatchColleague `yaml:"batch_colleagues"`
 }
 
 // Limits are per minute; 0: no such limit, and no header for it.

@@ -20,12 +20,16 @@ type recipe struct {
 	build func() Scenario
 }
 
-// named builds each scenario of interface.md's table that concerns the sync
-// tier, in that order.
+// named builds each scenario of interface.md's table, in that order.
 var named = []recipe{
 	{"default", base},
 	{"steady", steady},
 	{"tier-start", start},
+	{"starved-batch-depth", func() Scenario { return starved(func(b *Batching) { b.Depth = Slowdown{Above: 3000} }) }},
+	{"starved-batch-size", func() Scenario { return starved(deafToSize) }},
+	{"starved-batch-hour", func() Scenario {
+		return starved(func(b *Batching) { b.Hours = SlowHours{From: 9, To: 19, Factor: 0.02} })
+	}},
 	{"acceleration", func() Scenario {
 		return everyOrg(start(), func(o *Org) { o.Acceleration = Acceleration{Kind: "additive"} })
 	}},
@@ -71,6 +75,7 @@ var named = []recipe{
 		sc := high(start(), busyColleague, lyingHeaders)
 		sc.Storm, sc.Flaky = storm, flakyNetwork
 		sc.Stragglers.Share = 0.02
+		deafToSize(&sc.Batches)
 		return sc
 	}},
 	{"unlimited", unlimited},
@@ -103,13 +108,24 @@ func base() Scenario {
 		Stragglers: Stragglers{Share: 0.0075, Min: 4, Max: 10},
 		Answer:     Answer{Median: 60, SD: 0.3},
 		InputNoise: 0.08,
+		Batches:    Batching{SD: 0.5, Overhead: time.Minute, OverheadSD: 0.5, CacheHits: 0.7},
 	}
 }
 
-// steady has constant latency and no stragglers.
+// starved is base with a scheduler that starves batches (facts/control.md D).
+func starved(how func(*Batching)) Scenario {
+	sc := base()
+	how(&sc.Batches)
+	return sc
+}
+
+func deafToSize(b *Batching) { b.Size = Slowdown{Above: 3000} }
+
+// steady has constant latency, no stragglers and no batch noise.
 func steady() Scenario {
 	sc := base()
 	sc.Stragglers = Stragglers{}
+	sc.Batches.SD, sc.Batches.OverheadSD = 0, 0
 	flat := func(l Latency) Latency { l.TTFTSD, l.PerSecondSD = 0, 0; return l }
 	sc.Latency = flat(sc.Latency)
 	sc.Families = map[string]Latency{"haiku": flat(sc.Families["haiku"])}

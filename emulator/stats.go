@@ -23,6 +23,27 @@ type OrgStats struct {
 	Pools []NamedPool
 	// Colleagues' requests and refusals, over all pools.
 	OtherRequests, OtherRefused int64
+	Batches                     BatchStats
+}
+
+// BatchStats counts what one org saw of our batches.
+type BatchStats struct {
+	Created      int64 // batches
+	Rows         int64 // of them
+	Succeeded    int64 // rows of ended batches, by what became of them
+	Errored      int64
+	Canceled     int64
+	Expired      int64
+	PeakQueued   int64 // most rows waiting to be processed, colleagues' included
+	HTTPRequests int64 // to any batch endpoint
+	Billed       int64 // nano-dollars
+}
+
+func (s *BatchStats) add(c *BatchCounts) {
+	s.Succeeded += c.Succeeded
+	s.Errored += c.Errored
+	s.Canceled += c.Canceled
+	s.Expired += c.Expired
 }
 
 // NamedPool is a pool's stats with its name.
@@ -33,8 +54,8 @@ type NamedPool struct {
 
 // Stats counts our requests since the model began.
 type Stats struct {
-	Requests  int64
-	Succeeded int64 // whole answers
+	Requests  int64 // of the sync tier
+	Succeeded int64 // whole answers, of both tiers
 	Distinct  int64 // bodies among them
 	Billed    int64 // nano-dollars
 	Orgs      []OrgStats
@@ -44,6 +65,7 @@ type Stats struct {
 type minuteUse struct {
 	minute int64 // since 1970
 	model  int
+	batch  bool
 	Usage
 }
 
@@ -118,7 +140,7 @@ func (m *Model) bill(now time.Duration, x *Exchange) {
 	s.Billed += x.cost
 	l.org.spent += x.cost
 	l.daily.add(now, u.charged()+u.Output)
-	l.record(m.minute(now), x.Model, u)
+	l.record(m.minute(now), x.Model, false, u)
 	if x.Complete() {
 		s.Succeeded++
 		if x.Answer == 0 {
@@ -127,14 +149,14 @@ func (m *Model) bill(now time.Duration, x *Exchange) {
 	}
 }
 
-func (l *lane) record(minute int64, model int, u Usage) {
+func (l *lane) record(minute int64, model int, batch bool, u Usage) {
 	for i := len(l.usage) - 1; i >= 0 && l.usage[i].minute == minute; i-- {
-		if l.usage[i].model == model {
+		if l.usage[i].model == model && l.usage[i].batch == batch {
 			l.usage[i].add(u)
 			return
 		}
 	}
-	l.usage = append(l.usage, minuteUse{minute, model, u})
+	l.usage = append(l.usage, minuteUse{minute, model, batch, u})
 }
 
 func (u *Usage) add(v Usage) {
@@ -153,14 +175,17 @@ func (m *Model) Stats(now time.Duration) Stats {
 		o := &st.Orgs[i]
 		o.Name = m.orgs[i].Name
 		o.OtherRequests, o.OtherRefused = m.orgs[i].others.requests, m.orgs[i].others.refused
+		o.Batches = m.queues[i].stats
+		st.Succeeded += o.Batches.Succeeded
+		st.Billed += o.Batches.Billed
 		for _, l := range m.lanes[i] {
-			if l.stats.Requests == 0 && l.stats.flying == 0 {
+			if l.stats == (PoolStats{}) {
 				continue
 			}
 			o.Pools = append(o.Pools, NamedPool{l.pool, l.stats})
 			st.add(&l.stats)
 		}
-		if n := m.orgs[i].nowhere; n.Requests > 0 {
+		if n := m.orgs[i].nowhere; n != (PoolStats{}) {
 			o.Pools = append(o.Pools, NamedPool{"none", n})
 			st.add(&n)
 		}
