@@ -45,7 +45,7 @@ func (f *runFlags) run(cmd *cobra.Command, inputs []string) error {
 		return err
 	}
 	f.apply(s)
-	if err := s.checkFloors(); err != nil {
+	if err := errors.Join(s.checkFloors(), f.checkTiers(s)); err != nil {
 		return err
 	}
 	r := &runner{
@@ -78,6 +78,9 @@ type runner struct {
 	trace    io.WriteCloser // nil: none
 	progress *progress
 	deadline time.Time // zero: none
+
+	route  flotilla.Route // that the job takes: chosen once its plan is known
+	report *planReport    // what was said beforehand; nil: nothing yet
 
 	mu   sync.Mutex
 	last job.Progress // as the job told it last
@@ -177,6 +180,9 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 		return r.changedSince(ctx, err)
 	}
 	r.plan = run.Plan()
+	if err := r.choose(ctx); err != nil {
+		return err
+	}
 	r.start(mark)
 	if err := r.confirm(ctx); err != nil {
 		return err // closing the journal gives the job back
@@ -196,10 +202,14 @@ func (r *runner) books() books {
 }
 
 func (r *runner) confirm(ctx context.Context) error {
-	if !r.flags.needsAsking(r.settings, r.plan.Expected, terminalOf(r.in), r.errTerminal) {
+	expected, worst := r.plan.Expected, r.plan.Worst
+	if c := r.report.chosen(); c != nil {
+		expected, worst = c.P50USD, c.WorstUSD
+	}
+	if !r.flags.needsAsking(r.settings, expected, terminalOf(r.in), r.errTerminal) {
 		return nil
 	}
-	return ask(ctx, r.in, r.err, r.plan.Expected, r.plan.Worst)
+	return ask(ctx, r.in, r.err, expected, worst)
 }
 
 // spoolDir is where copies of input go: beside the journal, where there is one.

@@ -4,23 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
-// dry reads and prices a job. It reaches no network, takes no journal and needs
-// no key.
+// dry reads, prices and foretells a job. It reaches no network, takes no journal
+// and needs no key.
 func (r *runner) dry(ctx context.Context) (err error) {
-	s := r.settings
-	shape, err := r.flags.shape(s)
+	for _, w := range r.settings.Warnings {
+		warn(r.err, w)
+	}
+	if r.flags.noFile(r.inputs) {
+		if r.plan, err = r.flags.barePlan(); err != nil {
+			return err
+		}
+		return r.printDry(ctx)
+	}
+	shape, err := r.flags.shape(r.settings)
 	if err != nil {
 		return err
 	}
-	for _, w := range s.Warnings {
-		warn(r.err, w)
-	}
-	c := r.flags.fleetConfig(s)
+	c := r.flags.fleetConfig(r.settings)
 	if len(c.Orgs) == 0 {
 		c.Orgs = []flotilla.Org{{Name: "none", Key: "none"}} // weighs bodies, and is never asked anything
 	}
@@ -37,33 +43,54 @@ func (r *runner) dry(ctx context.Context) (err error) {
 	for _, w := range r.plan.Warnings {
 		warn(r.err, w)
 	}
-	return r.printDry()
+	return r.printDry(ctx)
 }
 
-func (r *runner) printDry() error {
-	p := &r.plan
-	orgs := "no key is set"
-	if n := len(r.settings.Orgs); n > 0 {
-		orgs = plural(n, "org")
+// printDry prints the forecast where results go.
+func (r *runner) printDry(ctx context.Context) error {
+	p, err := r.foretell(ctx)
+	if err != nil {
+		return err
 	}
-	fc := r.forecast()
-	lines := []string{
-		r.whatText(),
-		joined("; ", "sync, "+orgs, r.capText()),
-		fmt.Sprintf("%s expected, at most %s; %s input tokens", p.Expected, p.Worst, brief(float64(p.Tokens))),
+	if r.flags.json {
+		return printJSON(r.out, p)
 	}
-	if len(r.settings.Orgs) > 0 && fc.latest > 0 {
-		lines = append(lines, fmt.Sprintf("between %s (bound by %s) and %s (bound by %s, with manners)",
-			span(fc.bound.Time), fc.bound.Limit, span(fc.polite.Time), fc.polite.Limit))
+	if err := p.print(r.out); err != nil {
+		return err
 	}
-	if slow := r.slowText(); slow != "" {
-		lines = append(lines, slow)
+	_, err = io.WriteString(r.err, "flotilla: nothing was sent\n")
+	return err
+}
+
+// barePlan is the plan of a job that figures describe in the place of a file.
+func (f *runFlags) barePlan() (p job.Plan, err error) {
+	table := f.prices()
+	m, ok := table.Lookup(f.model)
+	if !ok {
+		return p, f.fromFlag(&flotilla.UnknownModelError{Model: f.model})
 	}
-	lines = append(lines, "nothing was sent; answers that the journal has already are not taken off")
-	for _, line := range lines {
-		if _, err := fmt.Fprintln(r.err, "flotilla: "+line); err != nil {
-			return err
-		}
+	n := flotilla.Money(f.bare.n)
+	room := f.bareRoom()
+	p = job.Plan{
+		Rows: f.bare.n, Pending: f.bare.n, Models: []string{m.ID}, Priced: table.Date.Format("2006-01-02"), Tokens: int64(f.bare.n) * int64(f.bare.in),
+		Worst: n * m.Worst(int64(f.bare.in), int64(room), false, false, false, false, false),
 	}
-	return nil
+	return p, nil
+}
+
+// bareRoom is max_tokens of a job without a file: as given, else what leaves
+// answers of the expected length room enough.
+func (f *runFlags) bareRoom() int {
+	if f.maxTokens != nil {
+		return *f.maxTokens
+	}
+	return max(f.outTokens.p95, 4*f.outTokens.mean)
+}
+
+// roomText says which max_tokens was taken where nobody gave one.
+func (f *runFlags) roomText() string {
+	if f.bare == nil || f.bare.n == 0 || f.maxTokens != nil {
+		return ""
+	}
+	return fmt.Sprintf("max_tokens of %s, four times the mean or the P95", whole(f.bareRoom()))
 }

@@ -57,6 +57,8 @@ type runFlags struct {
 	stream    flotilla.StreamMode
 	hedge     *bool
 	dryRun    bool
+	json      bool     // of a dry run
+	bare      *bareJob // plan's; nil: run's flags
 }
 
 // add declares the flags, each under its heading.
@@ -131,9 +133,11 @@ func (f *runFlags) addResume(cmd *cobra.Command) {
 	fs.BoolVar(&f.noCache, "no-cache", false, "do not use answers of finished jobs")
 	fs.StringArrayVar(&f.reuse, "reuse", nil, "take answers from an earlier result `FILE`; repeatable")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "stop at the first row that errors")
-	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "read and price everything, send nothing")
+	fs.BoolVarP(&f.dryRun, "dry-run", "n", f.dryRun, "read, price and foretell everything, send nothing")
+	fs.BoolVar(&f.json, "json", false, "print a dry run as JSON")
 	group(cmd, groupResume, "retry", "no-cache", "reuse", "fail-fast")
 	group(cmd, groupMoney, "dry-run")
+	group(cmd, groupOutput, "json")
 }
 
 func (f *runFlags) addAdvanced(cmd *cobra.Command) {
@@ -185,11 +189,17 @@ func (g *givenFlag) Type() string   { return g.value }
 
 // check refuses what no input could mend.
 func (f *runFlags) check(inputs []string) error {
+	if err := f.checkBare(inputs); err != nil {
+		return err
+	}
 	switch {
+	case f.noFile(inputs):
+	case len(inputs) == 0 && f.bare != nil:
+		return withHint(errors.New("no INPUT was given"), "flotilla plan rows.jsonl, or --n, --in-tokens, --out-tokens and --model without a file")
 	case len(inputs) == 0:
 		return withHint(errors.New("no INPUT was given"), "flotilla run rows.jsonl -o results.jsonl, or - for standard input")
-	case f.tier == tierBatch:
-		return withHint(errors.New("--tier batch: Message Batches are not built yet"), "--tier sync, or leave it out")
+	case f.json && !f.dryRun:
+		return withHint(errors.New("--json is of a dry run"), "-n --json, or --summary FILE and --progress json of a run")
 	case f.price != nil && f.model == "":
 		return withHint(errors.New("--price needs --model: it is the price of that model"), "--model NAME --price in=3,out=15")
 	case slices.Contains(f.keep, "all") && len(f.keep) > 1:

@@ -38,7 +38,7 @@ func (f *runFlags) shape(s *Settings) (job.Shape, error) {
 // jobConfig is what the job package is asked to do.
 func (r *runner) jobConfig(shape job.Shape, mark string) job.Config {
 	f, s := r.flags, r.settings
-	opt := flotilla.Options{Prefer: f.prefer, MaxSpend: s.MaxSpend, MaxWait: f.maxWait, MaxWaitDaily: f.maxWait, Drain: drainFor}
+	opt := flotilla.Options{Prefer: f.prefer, MaxSpend: s.MaxSpend, MaxWait: f.maxWait, MaxWaitDaily: f.maxWait, Drain: drainFor, Route: &r.route}
 	now := r.now()
 	r.deadline = f.deadline.from(now())
 	opt.Deadline = r.deadline
@@ -50,7 +50,7 @@ func (r *runner) jobConfig(shape job.Shape, mark string) job.Config {
 		Inputs: r.inputs, Stdin: r.in, Shape: shape,
 		Output:  r.output(),
 		SkipBad: f.skipBad, Limit: f.limit, OutTokens: f.outTokens.mean, Retry: f.retry, NoCache: f.noCache, Reuse: f.reuse, FailFast: f.failFast,
-		Dir: r.spoolDir(), Command: r.command, Emulated: mark, Prices: f.prices(),
+		NoSync: s.noSync(), Dir: r.spoolDir(), Command: r.command, Emulated: mark, Prices: f.prices(),
 		Options: opt, Now: now, Say: func(text string) { warn(r.err, text) }, Settled: r.settled,
 	}
 }

@@ -108,25 +108,31 @@ func (r *runner) capFrom(family string) string {
 
 // routeText is the way the job goes, what it costs and when it ends.
 func (r *runner) routeText() string {
-	p := &r.plan
-	orgs := len(r.usable())
-	text := fmt.Sprintf("sync over %s: %s to send, %s expected, at most %s", plural(orgs, "org"), whole(p.Pending), p.Expected, p.Worst)
-	fc := r.forecast()
-	now := r.now()()
-	if fc.latest > 0 {
-		soonest, latest := clockTime(now.Add(fc.soonest), now), clockTime(now.Add(fc.latest), now)
-		text += "; ends " + soonest
-		if latest != soonest {
-			text += " to " + latest
-		}
+	c := r.report.chosen()
+	if c == nil {
+		return "no route is left"
 	}
+	now := r.now()()
+	text := fmt.Sprintf("%s over %s: %s to send, %s expected, at most %s; ends %s",
+		c.Name, plural(len(r.usable()), "org"), whole(r.plan.Pending), c.dollars(), c.WorstUSD, c.ends(now))
 	if !r.deadline.IsZero() {
 		text += "; deadline " + r.deadline.Local().Format("2006-01-02 15:04:05 MST")
 		if !r.deadline.After(now) {
 			return text + " has passed: nothing is sent"
 		}
 	}
-	return text + "; needs this process"
+	return text + "; " + c.needs()
+}
+
+// needs says what a route needs of this process.
+func (c *planRoute) needs() string {
+	switch {
+	case !c.route.Batch:
+		return "needs this process"
+	case c.route.NoSync:
+		return "batches go on without this process, which makes and collects them"
+	}
+	return "needs this process; batches go on without it"
 }
 
 func plural(n int, what string) string {

@@ -28,6 +28,8 @@ const (
 	tierNameBatch = "batch"
 )
 
+var tierNames = []string{"auto", tierNameSync, tierNameBatch}
+
 // order is the order of lines in OUT.
 type order uint8
 
@@ -56,7 +58,7 @@ func orList(words []string) string {
 }
 
 var (
-	parseTier   = choice("tier", []string{"auto", "sync", "batch"}, []tierChoice{tierAuto, tierSync, tierBatch})
+	parseTier   = choice("tier", tierNames, []tierChoice{tierAuto, tierSync, tierBatch})
 	parsePrefer = choice("preference", []string{"fast", "balanced", "cheap"}, []flotilla.Prefer{flotilla.Fast, flotilla.Balanced, flotilla.Cheap})
 	parseOrder  = choice("order", []string{"completion", "input"}, []order{orderCompletion, orderInput})
 	parseStream = choice("way to stream", []string{"auto", "on", "off"}, []flotilla.StreamMode{flotilla.StreamAuto, flotilla.StreamOn, flotilla.StreamOff})

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+
+	"github.com/flotilla-llm/flotilla/internal/route"
+)
+
+// rehearse fills in the routes of a report.
+func (r *runner) rehearse(_ context.Context, p *planReport, _ *supposed) error {
+	fc := r.forecast()
+	plan := &r.plan
+	p.OutTokens, p.OutSource = r.outPerCall(), "max_tokens, an upper bound"
+	if r.flags.outTokens.mean > 0 {
+		p.OutSource = "--out-tokens"
+	}
+	one := planRoute{
+		Name: tierNameSync, Meets: true, P50USD: plan.Expected, P5USD: plan.Expected, P95USD: plan.Expected, WorstUSD: plan.Worst, SyncRows: plan.Pending,
+		P5S: fc.soonest.Seconds(), P50S: ((fc.soonest + fc.latest) / 2).Seconds(), P90S: fc.latest.Seconds(), P95S: fc.latest.Seconds(), Limit: fc.polite.Limit.String(),
+		EndsEarly: p.At.Add(fc.soonest), Ends: p.At.Add((fc.soonest + fc.latest) / 2), EndsLate: p.At.Add(fc.latest),
+	}
+	p.Routes, p.Chosen, p.Why, p.Feasible = append(p.Routes, one), one.Name, "the only one", true
+	if by := p.untilDeadline(); by > 0 && seconds(one.P90S) > by {
+		p.Feasible, p.Feasibility = false, "the deadline cannot be met: the shortest possible time is "+span(seconds(one.P50S))
+	}
+	if fc.bound.Time < route.Never {
+		p.Bounds = planBounds{fc.bound.Time.Seconds(), fc.bound.Limit.String(), fc.polite.Time.Seconds(), fc.polite.Limit.String()}
+	}
+	return nil
+}
