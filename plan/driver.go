@@ -26,18 +26,33 @@ type Brain interface {
 type Call struct {
 	Sched   sched.Call       // ID, Stream and Pool are filled in
 	Arrival emulator.Arrival // Org, Stream and Reused are filled in by how it is sent
+
+	Size  int64 // encoded bytes in a batch; 0: four a token of input, and 200
+	Alone bool  // no batch may carry it
 }
+
+func (c *Call) size() int64 {
+	if c.Size > 0 {
+		return c.Size
+	}
+	return 4*int64(c.Sched.In) + 200
+}
+
+// batchWorst is the upper bound by batch: half, rounded up.
+func (c *Call) batchWorst() int64 { return (c.Sched.Worst + 1) / 2 }
 
 // driver runs one brain inside the model's time, as a Fleet does over HTTP.
 type driver struct {
 	brain    Brain
-	core     *sched.Core // the brain, where it is ours
+	core     *sched.Core  // the brain, where it is ours
+	config   sched.Config // that it was made of
 	pool     map[string]int32
 	orgs     []int // emulator org by lane
 	calls    func(i int) Call
-	n        int // calls in all
-	offered  int
-	queued   int // offered and not sent, as a Fleet's look-ahead counts
+	n        int  // calls in all
+	rows     rows // what is left of them
+	queued   int  // offered and not sent, as a Fleet's look-ahead counts
+	told     bool // that nothing more will be offered
 	begin    time.Duration
 	started  bool
 	closed   bool
@@ -54,8 +69,18 @@ type driver struct {
 	flying   []*flight
 	free     []*flight
 	heap     flights
-	batch    []sched.Call
-	settled  []uint64 // bit set by call
+	offer    []sched.Call
+	settled  bitset
+
+	batches   map[sched.BatchID]*batch
+	nextBatch sched.BatchID
+	said      []sched.Event // answers that are due within this turn
+	away      []*errand     // by when they land
+	errands   int
+	seen      []int64 // others' rows in the queue, by org, when last looked
+	doubted   bitset  // rows whose outcome a crash left unknown
+	faults    []fault
+	crashes   []Crash
 
 	tick    sched.Tick
 	headers sched.Headers
@@ -75,9 +100,12 @@ func (d *driver) Next() time.Duration {
 	case !d.started:
 		return d.begin
 	}
-	next := min(d.brain.Next(), d.nextOutage())
+	next := min(d.brain.Next(), d.nextOutage(), d.nextCrash())
 	if len(d.heap) > 0 {
 		next = min(next, d.heap[0].at)
+	}
+	if len(d.away) > 0 {
+		next = min(next, d.away[0].at)
 	}
 	return next
 }
@@ -89,10 +117,22 @@ func (d *driver) Act(now time.Duration, m *emulator.Model) {
 		d.open(now, m)
 	}
 	d.breakOff(now, m)
+	d.crash(now, m)
+	if d.begin > now { // crashed, and not back yet
+		return
+	}
 	landed := false
 	for len(d.heap) > 0 && d.heap[0].at <= now {
 		landed = true
 		d.arrived(now, m, d.heap.pop())
+	}
+	for len(d.away) > 0 && d.away[0].at <= now {
+		landed = true
+		e := d.away[0]
+		d.away = d.away[1:]
+		if ev := d.heard(now, e); ev != nil {
+			d.step(now, m, ev)
+		}
 	}
 	if d.brain.Next() <= now {
 		d.wake(now, m, landed)
@@ -119,41 +159,85 @@ func (d *driver) open(now time.Duration, m *emulator.Model) {
 		d.step(now, m, &sched.AddLane{Lane: d.lanes[i]})
 	}
 	d.step(now, m, &sched.AddStream{Stream: d.cfg})
+	if d.cfg.Route.Batch && d.rows.kinds == nil {
+		d.rows.sort(d.poolOf, len(d.pool))
+	}
+	d.adopt(now, m)
 	if d.n == 0 {
+		d.told = true
 		d.step(now, m, &sched.Exhausted{Stream: d.stream})
 	}
 }
 
+func (d *driver) poolOf(c *Call) int32 { return d.pool[emulator.PoolOf(c.Arrival.Model)] }
+
 // fill offers calls as a Fleet does: up to the look-ahead whenever less than
-// half of it is left.
+// half of it is left; as many as are wanted, where batches take part.
 func (d *driver) fill(now time.Duration, m *emulator.Model) {
-	for d.queued < LookAhead/2 && d.offered < d.n {
-		take := min(LookAhead-d.queued, d.n-d.offered)
-		d.batch = d.batch[:0]
-		for i := range take {
-			d.batch = append(d.batch, d.call(d.offered+i))
-		}
-		d.offered += take
-		d.queued += take
-		d.step(now, m, &sched.Offer{Calls: d.batch})
-		if d.offered == d.n {
-			d.step(now, m, &sched.Exhausted{Stream: d.stream})
-		}
+	if d.cfg.Route.Batch {
+		d.fillWanted(now, m)
+	} else if d.queued < LookAhead/2 {
+		d.pull(now, m, LookAhead-d.queued, false)
+	}
+	if !d.told && d.rows.left == 0 && len(d.batches) == 0 {
+		d.told = true
+		d.step(now, m, &sched.Exhausted{Stream: d.stream})
 	}
 }
 
-// call is what the scheduler is told of call i, from 0.
-func (d *driver) call(i int) sched.Call {
-	c := d.calls(i)
-	s := c.Sched
-	s.ID, s.Stream = sched.CallID(i+1), d.stream
-	s.Pool = d.pool[emulator.PoolOf(c.Arrival.Model)]
-	return s
+// streamer is a brain that says how many calls it wants for sync.
+type streamer interface {
+	Stream(id sched.StreamID) sched.StreamView
+}
+
+func (d *driver) fillWanted(now time.Duration, m *emulator.Model) {
+	d.tellBacklog(now, m)
+	if s, ok := d.brain.(streamer); ok && d.rows.left > 0 {
+		v := s.Stream(d.stream)
+		d.pull(now, m, v.Wants, v.OnlyIneligible)
+		d.tellBacklog(now, m)
+	}
+}
+
+func (d *driver) tellBacklog(now time.Duration, m *emulator.Model) {
+	d.rows.backlog(d.stream, func(b *sched.Backlog) { d.step(now, m, b) })
+}
+
+// pull offers at most so many calls more.
+func (d *driver) pull(now time.Duration, m *emulator.Model, most int, only bool) {
+	d.offer = d.offer[:0]
+	for len(d.offer) < most {
+		i, c, ok := d.rows.pull(only)
+		if !ok {
+			break
+		}
+		s := c.Sched
+		s.ID, s.Stream, s.Pool = sched.CallID(i+1), d.stream, d.poolOf(&c)
+		d.offer = append(d.offer, s)
+	}
+	if len(d.offer) > 0 {
+		d.queued += len(d.offer)
+		d.step(now, m, &sched.Offer{Calls: d.offer})
+	}
 }
 
 // step feeds one event to the brain, carries out what it answers, and says how
-// many actions that were.
+// many actions that were. What an action is answered by at once goes in with
+// the same turn.
 func (d *driver) step(now time.Duration, m *emulator.Model, ev sched.Event) int {
+	n := d.one(now, m, ev)
+	for len(d.said) > 0 {
+		next := d.said[0]
+		d.said = d.said[1:]
+		n += d.one(now, m, next)
+		if _, ok := next.(*sched.Gathered); ok {
+			d.rows.backlog(d.stream, func(b *sched.Backlog) { d.said = append(d.said, b) })
+		}
+	}
+	return n
+}
+
+func (d *driver) one(now time.Duration, m *emulator.Model, ev sched.Event) int {
 	acts := d.brain.Step(now, ev)
 	if d.observe != nil {
 		d.observe(now, ev, acts)
@@ -165,17 +249,19 @@ func (d *driver) step(now time.Duration, m *emulator.Model, ev sched.Event) int 
 		case *sched.Abort:
 			d.abort(now, m, a.Attempt)
 		case *sched.Settle:
-			d.settle(now, a)
+			d.mark(int(a.Call) - 1)
+			d.out.settled(now, a)
+		default:
+			d.carryOut(now, m, a)
 		}
 	}
 	return len(acts)
 }
 
-func (d *driver) settle(now time.Duration, s *sched.Settle) {
-	word, bit := (s.Call-1)/64, uint64(1)<<((s.Call-1)%64)
-	if d.settled[word]&bit != 0 {
-		panic(fmt.Sprintf("plan: call %d settled twice", s.Call))
+// mark notes that a row has ended.
+func (d *driver) mark(i int) {
+	if d.settled.has(i) {
+		panic(fmt.Sprintf("plan: call %d settled twice", i+1))
 	}
-	d.settled[word] |= bit
-	d.out.settled(now, s)
+	d.settled.set(i)
 }

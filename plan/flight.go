@@ -14,6 +14,7 @@ type flight struct {
 	index   int           // in driver.flying
 	x       *emulator.Exchange
 	attempt sched.AttemptID
+	call    sched.CallID
 	lane    sched.LaneID
 	worst   int64
 	fate    fate
@@ -38,7 +39,7 @@ func (d *driver) send(now time.Duration, m *emulator.Model, s *sched.Send) {
 		d.queued--
 	}
 	f := d.newFlight()
-	*f = flight{attempt: s.Attempt, lane: s.Lane, worst: c.Sched.Worst, index: len(d.flying)}
+	*f = flight{attempt: s.Attempt, call: s.Call, lane: s.Lane, worst: c.Sched.Worst, index: len(d.flying)}
 	d.flying = append(d.flying, f)
 	d.inFlight[s.Lane]++
 	d.out.sent(now, s, len(d.flying), d.inFlight[s.Lane])

@@ -39,6 +39,7 @@ func (d *driver) breakOff(now time.Duration, m *emulator.Model) {
 		o := &d.outages[d.begun]
 		d.begun++
 		clear(d.idle)
+		d.breakErrands(now + o.Fails)
 		for _, f := range d.flying {
 			if f.fate == answered {
 				d.end(now, now+o.Fails, m, f, broken)

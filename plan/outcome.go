@@ -39,12 +39,40 @@ type Outcome struct {
 	MaxLatency         time.Duration // the longest
 	Input, Output      int64         // tokens of whole answers, input as it counts against limits
 
-	Sends []Sent // with Setting.KeepSends
-	Lanes []sched.LaneView
+	First     time.Duration // when the first call settled; 0: none has
+	SyncRows  int           // calls that a sync answer settled
+	SyncCost  int64         // nano-dollars of Cost
+	BatchRows int           // calls that a batch answered
+	BatchCost int64         // nano-dollars of Cost
+
+	Made         int     // batches
+	Cancels      int     // batches whose end was asked for
+	Lost         int     // batches that were given up with their money in doubt
+	Doubled      int     // creates of rows that a batch was made of before
+	GivenBack    int     // rows that came back from batches, whether these were made or not
+	BatchCalls   int     // calls to batch endpoints
+	BatchRefused int     // of them, those that were refused
+	PeakQueued   []int64 // most rows of ours in processing, by org of the scenario
+	Adopted      int     // batches that were taken over after a crash
+
+	Sends   []Sent      // with Setting.KeepSends
+	Batches []BatchMade // with Setting.KeepBatches
+	Lanes   []sched.LaneView
 	// Done has how many calls succeeded in each second since Began.
 	Done []int
 
-	keep bool
+	keep, keepBatches bool
+}
+
+// BatchMade is one batch of a rehearsal.
+type BatchMade struct {
+	Lane      sched.LaneID
+	Rows      int
+	Created   time.Duration
+	Ended     time.Duration // 0: it had not when the rehearsal ended
+	Collected time.Duration // 0: its results were not read
+	Canceled  bool
+	Back      int // of Rows, those it did not answer
 }
 
 // Makespan is how long the job took.
@@ -118,11 +146,23 @@ func (o *Outcome) answered(x *emulator.Exchange) {
 }
 
 func (o *Outcome) settled(now time.Duration, s *sched.Settle) {
+	o.SyncCost += s.Cost
+	if s.Outcome == sched.Succeeded {
+		o.SyncRows++
+	}
+	o.ends(now, s.Outcome, s.Cost)
+}
+
+// ends counts a call that has ended by either tier.
+func (o *Outcome) ends(now time.Duration, how sched.Outcome, cost int64) {
+	if o.Settled == 0 {
+		o.First = now
+	}
 	o.Settled++
 	o.Ended = now
-	o.Cost += s.Cost
-	o.Outcomes[s.Outcome]++
-	if s.Outcome != sched.Succeeded {
+	o.Cost += cost
+	o.Outcomes[how]++
+	if how != sched.Succeeded {
 		return
 	}
 	o.Succeeded++
@@ -131,4 +171,22 @@ func (o *Outcome) settled(now time.Duration, s *sched.Settle) {
 		o.Done = append(o.Done, 0)
 	}
 	o.Done[sec]++
+}
+
+// made counts a batch that the provider took.
+func (o *Outcome) made(now time.Duration, b *batch, inProcess int64, org int) {
+	o.Made++
+	o.PeakQueued[org] = max(o.PeakQueued[org], inProcess)
+	if o.keepBatches {
+		b.kept = len(o.Batches) + 1
+		o.Batches = append(o.Batches, BatchMade{Lane: b.lane, Rows: len(b.rows), Created: now})
+	}
+}
+
+// collected notes how a batch ended.
+func (o *Outcome) collected(now time.Duration, b *batch, back int64) {
+	if b.kept > 0 {
+		k := &o.Batches[b.kept-1]
+		k.Ended, k.Collected, k.Canceled, k.Back = b.made.EndedAt, now, b.cancels, int(back)
+	}
 }

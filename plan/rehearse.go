@@ -26,8 +26,13 @@ type Setting struct {
 	Streamed bool             // answers come as streams: limit headers with the first byte
 	Outages  []Outage         // spans without network
 
+	BatchFaults []BatchFault // what goes wrong with calls to the batch endpoints
+	Crashes     []Crash      // when the process dies and another goes on
+
 	Observe   func(now time.Duration, ev sched.Event, acts []sched.Action) // nil: nobody looks; ev and acts are reused afterwards
 	KeepSends bool                                                         // keep every send in the Outcome
+
+	KeepBatches bool // keep every batch in the Outcome
 }
 
 // Rehearse carries jobs to their ends against a model on virtual time and says
@@ -74,15 +79,21 @@ func newDriver(m *emulator.Model, s *Setting) *driver {
 		brain: s.Brain, lanes: s.Lanes, cfg: s.Stream, calls: s.Calls, n: s.N, begin: s.Begin,
 		streamed: s.Streamed, observe: s.Observe, outages: slices.Clone(s.Outages),
 		idle: make([]int, len(m.Scenario().Orgs)), inFlight: make([]int, len(s.Lanes)),
-		settled: make([]uint64, s.N/64+1),
+		rows: newRows(s.N, s.Calls), settled: newBitset(s.N), crashes: slices.Clone(s.Crashes),
+		batches: map[sched.BatchID]*batch{}, seen: make([]int64, len(m.Scenario().Orgs)),
+		config: s.Core, doubted: newBitset(s.N), nextBatch: 1,
+	}
+	d.config.Ledgers = slices.Clone(s.Core.Ledgers)
+	for _, f := range s.BatchFaults {
+		d.faults = append(d.faults, fault{BatchFault: f})
 	}
 	slices.SortFunc(d.outages, func(a, b Outage) int { return int(a.From - b.From) })
-	d.out = &Outcome{Began: s.Begin, keep: s.KeepSends, N: s.N, PeakByLane: make([]int, len(s.Lanes))}
+	d.out = &Outcome{
+		Began: s.Begin, keep: s.KeepSends, keepBatches: s.KeepBatches, N: s.N,
+		PeakByLane: make([]int, len(s.Lanes)), PeakQueued: make([]int64, len(m.Scenario().Orgs)),
+	}
 	if d.brain == nil {
-		cfg := s.Core
-		cfg.Epoch = m.Start()
-		core := sched.New(cfg)
-		d.core, d.brain = core, core
+		d.newCore(m)
 	}
 	d.pool = d.pools()
 	for _, l := range s.Lanes {
@@ -93,6 +104,13 @@ func newDriver(m *emulator.Model, s *Setting) *driver {
 		d.orgs = append(d.orgs, org)
 	}
 	return d
+}
+
+func (d *driver) newCore(m *emulator.Model) {
+	cfg := d.config
+	cfg.Epoch = m.Start()
+	core := sched.New(cfg)
+	d.core, d.brain = core, core
 }
 
 // pools interns the lanes' pools where the brain is a core; other brains serve
