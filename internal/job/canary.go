@@ -125,7 +125,7 @@ func (c *canary) settled(a *Answer) (v verdict, held *Answer) {
 }
 
 // refused says that the API calls the request itself wrong. A row of a batch
-// has no status, but the same words (facts/claude-api.md 4.5).
+// has no status, but the same words (facts/claude-api.md 4.4).
 func (a *Answer) refused() bool {
 	if a.Outcome != Errored || a.Status != 0 {
 		return a.Outcome == Errored && (a.Status == 400 || a.Status == 404)

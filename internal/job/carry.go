@@ -26,7 +26,7 @@ func (r *Run) Carry(ctx context.Context) (s Summary, report flotilla.Report, err
 		err = nil
 	}
 	if canceled && err == nil {
-		err = r.cancelRest()
+		report, err = r.cancelAll(ctx, report)
 		report.Cause = flotilla.Finished
 	}
 	err = errors.Join(err, r.end(keep))
@@ -68,9 +68,8 @@ func (r *Run) carryUntil(ctx context.Context) (report flotilla.Report, signal Si
 		signal = r.listen(inner, func(s Signal) bool { return s != GoOn })
 		stop()
 	}()
-	opt := r.cfg.Options
-	opt.Job, opt.Name, opt.N, opt.Batches = r.book.ID(), r.book.Key(), r.src.remaining(), r.batches
-	if opt.Spent, err = r.spent(ctx); err == nil {
+	var opt flotilla.Options
+	if opt, err = r.options(ctx); err == nil {
 		report, err = r.fleet.Carry(inner, r.src, opt)
 	}
 	stop()
@@ -128,7 +127,7 @@ func (r *Run) cancelRest() error {
 		return nil
 	}
 	for call := range r.limit {
-		if !r.x.holds(call) || standing.Outcome(call) != Pending {
+		if !r.x.holds(call) || standing.Outcome(call) != Pending || r.src.kept.has(call) {
 			continue
 		}
 		e := r.x.row(call)
@@ -182,6 +181,11 @@ func (r *Run) summary(ctx context.Context, report *flotilla.Report) (s Summary, 
 	s.count(r.tally)
 	s.take(report)
 	s.rates(r.progress.Settled, r.progress.Output)
-	s.CostUSD, err = r.book.Spent(ctx)
+	if s.CostUSD, err = r.book.Spent(ctx); err != nil {
+		return s, err
+	}
+	s.kept(r.promise, p.Spent, report.Started, report.Ended)
+	open, err := r.open(ctx)
+	s.leave(open, report, r.cfg.Now(), r.cfg.KeyVariable)
 	return s, err
 }

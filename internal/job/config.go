@@ -40,6 +40,8 @@ type Config struct {
 	// Options go to the fleet's Carry; Job, Name, N, Spent and Batches are filled in.
 	Options flotilla.Options
 
+	KeyVariable func(org string) string // that holds an org's key, for hints; nil: not known
+
 	Now     func() time.Time // of the fleet's clock; nil: the machine's
 	Say     func(string)     // told lines for people, such as warnings; nil: nobody
 	Settled func(Progress)   // told of every settled row, from the fleet's goroutine: must not block; nil: nobody

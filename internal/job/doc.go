@@ -2,7 +2,7 @@
 // often it is interrupted.
 //
 // A job begins with one index pass over all its inputs: every row is read,
-// checked, made into a body and hashed before anything is sent, and about 76
+// checked, made into a body and hashed before anything is sent, and about 84
 // bytes of it are kept. Compressed input, tables and standard input are spooled
 // to an uncompressed file of JSON lines first, so that afterwards every row of
 // every kind of input is a range of bytes in a file, and its body is made again

@@ -29,6 +29,7 @@ type Run struct {
 	refused  []Answer // of earlier runs, by 400 or 404, until all is read
 	progress Progress
 	plan     Plan
+	promise  *Forecast // nil: none was made
 }
 
 // Plan is what is known of a run before it sends anything.

@@ -63,6 +63,9 @@ type Summary struct {
 	ByLane  []LaneSummary    `json:"by_lane"`
 	Binding []BindingSummary `json:"binding"`
 
+	RunningBatches []RunningBatch   `json:"running_batches"`
+	Forecast       *ForecastSummary `json:"forecast,omitempty"` // absent: none was made
+
 	Cause string `json:"cause"` // finished, interrupted, cap, deadline, closed, stopped
 }
 
@@ -147,7 +150,7 @@ func (s *Summary) take(r *flotilla.Report) {
 	for i := range r.Lanes {
 		s.takeLane(&r.Lanes[i])
 	}
-	s.binding(r)
+	s.Binding = bindings(r)
 }
 
 func (s *Summary) takeLane(l *flotilla.LaneReport) {

@@ -36,6 +36,7 @@ func (s *Summary) Ending(report *flotilla.Report) (lines []Line) {
 		s.sayErrors(say)
 		s.sayRetry(say)
 	}
+	s.sayRunning(say)
 	if s.InDoubt > 0 {
 		say("", "%s in doubt: may have been answered and billed; the worst case counts as spent", counted(s.InDoubt, "attempt"))
 	}
@@ -170,8 +171,9 @@ func (s *Summary) Text() string {
 		}
 	}
 	fmt.Fprintf(&b, "%s%s\n", s.CostUSD, s.costWords())
+	b.WriteString(s.forecastText())
 	s.lanesText(&b)
-	s.bindingText(&b)
+	b.WriteString(bindingText(s.Binding))
 	return b.String()
 }
 
@@ -228,9 +230,16 @@ func (s *Summary) lanesText(b *strings.Builder) {
 	if len(used) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%-9s %-12s %9s %9s %12s %8s %8s %8s %10s\n", "org", "pool", "done", "attempts", "rate-limited", "peak", "p50", "p95", "cost")
+	tiers := slices.ContainsFunc(used, func(l LaneSummary) bool { return l.Tier != used[0].Tier || l.Tier == "batch" })
+	row := func(org, pool, tier, rest string, args ...any) {
+		if tiers {
+			pool = fmt.Sprintf("%-12s %-5s", pool, tier)
+		}
+		fmt.Fprintf(b, "%-9s %-12s "+rest+"\n", append([]any{org, pool}, args...)...)
+	}
+	row("org", "pool", "tier", "%9s %9s %12s %8s %8s %8s %10s", "done", "attempts", "rate-limited", "peak", "p50", "p95", "cost")
 	for _, l := range used {
-		fmt.Fprintf(b, "%-9s %-12s %9s %9s %12s %8d %8s %8s %10s\n", title(l.Org), l.Pool, grouped(l.Succeeded), grouped(l.Attempts), grouped(l.RateLimited),
+		row(title(l.Org), l.Pool, l.Tier, "%9s %9s %12s %8d %8s %8s %10s", grouped(l.Succeeded), grouped(l.Attempts), grouped(l.RateLimited),
 			l.PeakInFlight, millis(l.P50MS), millis(l.P95MS), l.CostUSD)
 	}
 }
@@ -251,8 +260,11 @@ func seconds(s float64) string {
 }
 
 func millis(ms int64) string {
-	if ms < 1000 {
+	switch {
+	case ms < 1000:
 		return fmt.Sprintf("%d ms", ms)
+	case ms >= 600_000: // a batch's
+		return seconds(float64(ms) / 1000)
 	}
 	return fmt.Sprintf("%.1f s", float64(ms)/1000)
 }

@@ -11,8 +11,21 @@ import (
 	"github.com/flotilla-llm/flotilla"
 )
 
-// binding fills in what the waiting was for, a line a lane and limit.
-func (s *Summary) binding(r *flotilla.Report) {
+// BindingTable is what the time of a run goes into, with whose it is to change
+// and what one step more would save, as the summary has it and as a table for
+// people. Of the report it reads Binding, Lanes, Closed and Cause.
+func BindingTable(r *flotilla.Report) ([]BindingSummary, string) {
+	lines := bindings(r)
+	return lines, bindingText(lines)
+}
+
+// bindings is what the waiting was for, a line a lane and limit.
+func bindings(r *flotilla.Report) []BindingSummary {
+	overloaded := 0
+	for i := range r.Lanes {
+		overloaded += r.Lanes[i].Overloaded
+	}
+	out := []BindingSummary{}
 	for _, b := range r.Binding {
 		line := BindingSummary{Limit: b.Limit, Org: b.Org, Pool: b.Pool, Tier: b.Tier, Share: b.Share, Whose: whose(b.Limit)}
 		for _, l := range r.Lanes {
@@ -27,7 +40,7 @@ func (s *Summary) binding(r *flotilla.Report) {
 			}
 		}
 		switch {
-		case b.Limit == "overload" && s.Overloaded == 0:
+		case b.Limit == "overload" && overloaded == 0:
 			line.words = "trouble on the way (5xx, resets)"
 		case b.Limit == "work" && r.Cause == flotilla.CapReached:
 			line.words = ourLimits["budget"] // rows are left, and nothing may be spent on them
@@ -36,8 +49,9 @@ func (s *Summary) binding(r *flotilla.Report) {
 				line.words, line.Whose = title(b.Org)+": "+why, "yours"
 			}
 		}
-		s.Binding = append(s.Binding, line)
+		out = append(out, line)
 	}
+	return out
 }
 
 // oneStepMore is "150: −4.1 min".
@@ -61,13 +75,13 @@ func saving(d time.Duration) string {
 
 // bindingText is the table of interface.md, "Texts": what the waiting was for.
 // Lanes that wait for the same thing share a line.
-func (s *Summary) bindingText(b *strings.Builder) {
+func bindingText(all []BindingSummary) string {
 	type line struct {
 		BindingSummary
 		words string
 	}
 	var lines []line
-	for _, l := range s.Binding {
+	for _, l := range all {
 		words := limitWords(&l)
 		i := slices.IndexFunc(lines, func(o line) bool { return o.words == words && o.Whose == l.Whose })
 		if i < 0 {
@@ -79,8 +93,9 @@ func (s *Summary) bindingText(b *strings.Builder) {
 	}
 	lines = slices.DeleteFunc(lines, func(l line) bool { return l.Share < 0.005 })
 	if len(lines) == 0 {
-		return
+		return ""
 	}
+	var b strings.Builder
 	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(b.Share, a.Share) })
 	width := len("share of waiting                      ")
 	for _, l := range lines {
@@ -93,6 +108,7 @@ func (s *Summary) bindingText(b *strings.Builder) {
 	for _, l := range lines {
 		row(fmt.Sprintf("%2.0f %%  %s", 100*l.Share, l.words), l.Whose, l.OneStepMore)
 	}
+	return b.String()
 }
 
 // limitWords names a limit for people. Ours, and what nobody can change, are

@@ -180,8 +180,6 @@ func TestBindingText(t *testing.T) {
 			{Limit: "work", Org: "low", Share: .004},
 		},
 	})
-	var b strings.Builder
-	s.bindingText(&b)
 	want := `share of waiting                       whose to change        one step more
 71 %  our cap of 100 calls per key     yours and colleagues'  150: −4.1 min
 22 %  low: 4,000 requests/min          Anthropic              8,000: −1.5 min
@@ -189,7 +187,7 @@ func TestBindingText(t *testing.T) {
  1 %  warming up                       yours                  --ramp fast: −12 s
  1 %  low: 400,000 output tokens/min   Anthropic              800,000: nothing
 `
-	if diff := cmp.Diff(want, b.String()); diff != "" {
+	if diff := cmp.Diff(want, bindingText(s.Binding)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if len(s.Binding) != 8 || s.Binding[1].OneStepMore != "150: −4.1 min" {
@@ -210,14 +208,12 @@ func TestBindingNamesWhatWasWrong(t *testing.T) {
 			{Limit: "retry_after", Org: "low", Pool: "haiku-4.5", Share: .2},
 		},
 	})
-	var b strings.Builder
-	s.bindingText(&b)
 	want := `share of waiting                       whose to change        one step more
 50 %  trouble on the way (5xx, resets) nobody
 30 %  org batch: its credit is used up yours
 20 %  low: retry-after                 Anthropic
 `
-	if diff := cmp.Diff(want, b.String()); diff != "" {
+	if diff := cmp.Diff(want, bindingText(s.Binding)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
