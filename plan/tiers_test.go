@@ -54,7 +54,11 @@ func bothTiers(sc *emulator.Scenario, model string, cap int) []sched.LaneConfig 
 	return out
 }
 
-const sonnet = "claude-sonnet-4-6"
+const (
+	sonnet = "claude-sonnet-4-6"
+	haiku  = "claude-haiku-4-5"
+	opus   = "claude-opus-4-8"
+)
 
 // judgeJob is a job of so many judge's calls over both tiers.
 func judgeJob(sc *emulator.Scenario, n int, seed uint64, route sched.Route, changes ...func(*Setting)) Setting {
