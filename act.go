@@ -14,7 +14,7 @@ func (f *Fleet) intend(now time.Duration, p *sched.Persist) {
 	l := &f.lanes[p.Lane]
 	f.intent = Record{
 		Kind: IntentRecord, Job: c.stream.opt.Job, Row: c.row.Index, Attempt: int64(p.Attempt),
-		At: f.clock.wall(now), Org: l.org.Name, Pool: l.pool.name, Tier: "sync", Model: c.row.Facts.Model,
+		At: f.clock.wall(now), Org: l.org.Name, Pool: l.pool.name, Tier: tierName(sched.Sync), Model: c.row.Facts.Model,
 		Worst: Money(p.Worst), Hash: c.row.Facts.Hash, Nth: c.row.Nth,
 	}
 }
@@ -32,12 +32,7 @@ func (f *Fleet) send(now time.Duration, s *sched.Send) {
 		a.ctx = context.WithValue(a.ctx, attemptKey{}, int64(s.Attempt))
 	}
 	a.stream = f.wantsStream(c.row.Facts)
-	if !c.stream.started {
-		c.stream.started = true
-		if c.stream.opt.OnStart != nil {
-			c.stream.opt.OnStart()
-		}
-	}
+	f.begun(c.stream)
 	c.stream.tally.sent(s)
 	f.commits.put(entry{record: f.intent, send: a})
 }
@@ -80,7 +75,7 @@ func (f *Fleet) attemptRecord(a *attempt) Record {
 	c, l := a.call, &f.lanes[a.lane]
 	return Record{
 		Kind: AttemptRecord, Job: c.stream.opt.Job, Row: c.row.Index, Attempt: int64(a.id),
-		At: f.clock.wall(a.endedAt), Org: l.org.Name, Pool: l.pool.name, Tier: "sync", Model: c.row.Facts.Model,
+		At: f.clock.wall(a.endedAt), Org: l.org.Name, Pool: l.pool.name, Tier: tierName(sched.Sync), Model: c.row.Facts.Model,
 		Worst: a.worst, Charged: a.charged(), InDoubt: a.answer.inDoubt(), Tokens: a.answer.tokens(),
 		Status: a.answer.status, Hash: c.row.Facts.Hash, Nth: c.row.Nth,
 	}
@@ -110,7 +105,7 @@ func (f *Fleet) settle(now time.Duration, s *sched.Settle) {
 
 func (f *Fleet) resultOf(now time.Duration, c *call, a *attempt, s *sched.Settle) Result {
 	r := Result{
-		Row: c.row.Index, Tier: "sync", Model: c.row.Facts.Model, Attempts: s.Attempts,
+		Row: c.row.Index, Tier: tierName(sched.Sync), Model: c.row.Facts.Model, Attempts: s.Attempts,
 		Cost: Money(s.Cost), BodyHash: c.row.Facts.Body, InDoubt: s.InDoubt, Hedged: c.hedged, At: f.clock.wall(now),
 	}
 	if a != nil {
@@ -126,6 +121,7 @@ func (f *Fleet) resultOf(now time.Duration, c *call, a *attempt, s *sched.Settle
 	default:
 		r.Err = f.errorOf(c, a, s)
 	}
+	c.stream.withEarlier(&r)
 	return r
 }
 
@@ -151,7 +147,7 @@ func (f *Fleet) outcomeRecord(c *call, a *attempt, s *sched.Settle, r *Result) R
 		Kind: OutcomeRecord, Job: c.stream.opt.Job, Row: c.row.Index, Attempt: int64(s.Attempt), At: r.At,
 		Org: r.Org, Tier: r.Tier, Pool: c.row.Facts.Pool, Model: r.Model, Type: outcomeType(s.Outcome),
 		Cost: r.Cost, Hash: c.row.Facts.Hash, Nth: c.row.Nth, Attempts: r.Attempts, Latency: r.Latency,
-		StopReason: r.StopReason, Emulated: r.Emulated, Answer: r.Message,
+		StopReason: r.StopReason, Emulated: r.Emulated, Answer: r.Message, Out: r.Usage.Output,
 	}
 	if at := f.attempt(c, s.Attempt); at != nil {
 		rec.Worst, rec.Status = at.worst, at.answer.status
@@ -199,6 +195,11 @@ func (f *Fleet) abortAll(s *stream) {
 	for _, a := range f.attempts {
 		if a.call.stream == s {
 			a.cancel()
+		}
+	}
+	for _, b := range f.batchesOf(s) {
+		if b.under && b.cancel != nil {
+			b.cancel()
 		}
 	}
 }

@@ -80,7 +80,7 @@ func bindings(views, before []sched.LaneView) []Binding {
 				continue
 			}
 			total += d
-			out = append(out, Binding{Limit: limitName(l), Org: views[i].Org, Pool: views[i].Pool, Tier: "sync", Share: float64(d)})
+			out = append(out, Binding{Limit: limitName(l), Org: views[i].Org, Pool: views[i].Pool, Tier: tierName(views[i].Tier), Share: float64(d)})
 		}
 	}
 	for i := range out {

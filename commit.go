@@ -10,8 +10,10 @@ const maxCommit = 1000
 // entry is one record on its way into the store and what follows once it is durable.
 type entry struct {
 	record  Record
-	send    *attempt    // an intent: the exchange may begin
-	deliver *settlement // an outcome: the result may be shown
+	bare    bool            // there is no record: then waits for those before it
+	send    *attempt        // an intent: the exchange may begin
+	deliver *settlement     // an outcome: the result may be shown
+	then    func(err error) // told whether all up to here is durable; must not block
 }
 
 // settlement is a result on its way to the source.
@@ -80,9 +82,14 @@ func (c *committer) write(group []entry) {
 	if c.err == nil && c.store != nil {
 		c.records = c.records[:0]
 		for i := range group {
-			c.records = append(c.records, group[i].record)
+			if !group[i].bare {
+				c.records = append(c.records, group[i].record)
+			}
 		}
-		if c.err = c.store.Append(c.records); c.err != nil {
+		if len(c.records) > 0 {
+			c.err = c.store.Append(c.records)
+		}
+		if c.err != nil {
 			c.failed(c.err)
 		}
 		clear(c.records)
@@ -98,6 +105,8 @@ func (c *committer) write(group []entry) {
 			c.drop(e.deliver)
 		case e.deliver != nil:
 			c.deliver(e.deliver)
+		case e.then != nil:
+			e.then(c.err)
 		}
 	}
 }

@@ -207,7 +207,7 @@ func (f *Fleet) newOrg(o Org) (*orgState, error) {
 	if err != nil {
 		return nil, fmt.Errorf("org %s: base URL: %w", o.Name, err)
 	}
-	s := &orgState{Org: o, base: base, messages: base.JoinPath("v1/messages"), header: wire.Header(string(o.Key), f.cfg.Version, f.cfg.Betas)}
+	s := &orgState{Org: o, known: map[string]bool{}, base: base, messages: base.JoinPath("v1/messages"), header: wire.Header(string(o.Key), f.cfg.Version, f.cfg.Betas)}
 	if f.cfg.Transport != nil {
 		s.transport = f.cfg.Transport(o)
 	} else {
@@ -274,6 +274,9 @@ func (f *Fleet) greetOnce(ctx context.Context, r *hello) error {
 	if d, err := http.ParseTime(h.Get("Date")); err == nil {
 		r.date = d
 		r.info.Skew = d.Sub(f.clock.wall(f.clock.now())).Round(time.Second)
+		if r.info.Emulated == "" { // else our clock is set by it
+			r.org.skew = r.info.Skew
+		}
 	}
 	if resp.StatusCode == http.StatusOK {
 		return nil

@@ -42,6 +42,13 @@ type CanceledError struct{}
 
 func (*CanceledError) Error() string { return "canceled" }
 
+// ExpiredError is a call whose batches expired before it was answered.
+type ExpiredError struct{ Attempts int }
+
+func (*ExpiredError) Error() string {
+	return "expired: no batch that carried it answered it within 24 hours"
+}
+
 // BudgetExceededError says that a cap ended the run: nothing follows it.
 type BudgetExceededError struct {
 	Cap   Money

@@ -44,7 +44,10 @@ type Fleet struct {
 	groups     []*group
 	calls      map[sched.CallID]*call
 	attempts   map[sched.AttemptID]*attempt
-	streams    []*stream // that have not ended
+	batches    map[sched.BatchID]*batch
+	lastBatch  sched.BatchID // numbers of the core's
+	lastIntent int64         // numbers of ours: see batchNumber
+	streams    []*stream     // that have not ended
 	nextStream sched.StreamID
 	nextCall   sched.CallID
 	models     map[string]int32
@@ -56,6 +59,7 @@ type Fleet struct {
 	// Scratch of the loop.
 	tick      *sched.Tick
 	offered   []sched.Call
+	due       []sched.Event   // what the core is to be told once a step's actions are carried out
 	intent    Record          // of the Persist before a Send
 	ending    sched.AttemptID // the attempt that the core is being told the end of; 0: none
 	recorded  bool            // its end is in the record of its call's outcome
@@ -69,7 +73,9 @@ type Fleet struct {
 	quitting bool
 	done     chan struct{}
 	flights  sync.WaitGroup // exchanges under way
-	closing  sync.Once
+	// downloads holds a token for each download of results under way.
+	downloads chan struct{}
+	closing   sync.Once
 }
 
 // New makes a Fleet. It sends nothing: the first Connect, Dispatch or Carry does.
@@ -92,11 +98,13 @@ func New(cfg Config) (*Fleet, error) {
 		pools:    map[string]*poolState{},
 		calls:    map[sched.CallID]*call{},
 		attempts: map[sched.AttemptID]*attempt{},
+		batches:  map[sched.BatchID]*batch{},
 		models:   map[string]int32{},
 		denied:   map[string]*APIError{},
 		done:     make(chan struct{}),
 
 		connecting: make(chan struct{}, 1),
+		downloads:  make(chan struct{}, maxDownloads),
 	}
 	provider, err := Provider(cfg.BaseURL)
 	if err != nil {
@@ -180,6 +188,8 @@ func Provider(baseURL string) (string, error) {
 type orgState struct {
 	Org
 	id        string
+	skew      time.Duration   // its clock minus ours
+	known     map[string]bool // batches that a stream of this fleet holds or held for its own, by their ids
 	base      *url.URL
 	messages  *url.URL
 	header    http.Header

@@ -18,15 +18,16 @@ type group struct {
 }
 
 // pool opens the lanes of a pool when the first row needs it.
-func (f *Fleet) pool(now time.Duration, facts Facts) *poolState {
-	if p := f.pools[facts.Pool]; p != nil {
+func (f *Fleet) pool(now time.Duration, name, family string) *poolState {
+	if p := f.pools[name]; p != nil {
 		return p
 	}
-	m, _ := f.prices.Lookup(facts.Model)
-	p := &poolState{name: facts.Pool, family: m.Family(), id: f.core.Pool(facts.Pool)}
+	p := &poolState{name: name, family: family, id: f.core.Pool(name)}
 	f.pools[p.name] = p
 	for _, o := range f.orgs {
-		p.lanes = append(p.lanes, f.addLane(now, o, p))
+		if !o.NoSync {
+			p.lanes = append(p.lanes, f.addLane(now, o, p))
+		}
 	}
 	return p
 }
@@ -48,8 +49,39 @@ func (f *Fleet) addLane(now time.Duration, o *orgState, p *poolState) sched.Lane
 	}
 	f.recall(now, o, p, &cfg)
 	id := sched.LaneID(len(f.lanes))
-	f.lanes = append(f.lanes, laneState{org: o, pool: p, group: f.groups[g]})
+	f.lanes = append(f.lanes, laneState{org: o, pool: p, tier: sched.Sync, group: f.groups[g]})
 	f.step(now, &sched.AddLane{Lane: cfg})
+	return id
+}
+
+// batchLanes opens the batch lanes of a pool when a stream may use them.
+func (f *Fleet) batchLanes(now time.Duration, p *poolState) {
+	for _, o := range f.orgs {
+		if !o.NoBatch {
+			f.batchLane(now, o, p)
+		}
+	}
+}
+
+// batchLane is the batch lane of a pool in an org.
+func (f *Fleet) batchLane(now time.Duration, o *orgState, p *poolState) sched.LaneID {
+	if id, ok := p.batch[o]; ok {
+		return id
+	}
+	id := sched.LaneID(len(f.lanes))
+	if p.batch == nil {
+		p.batch = map[*orgState]sched.LaneID{}
+	}
+	p.batch[o] = id
+	f.lanes = append(f.lanes, laneState{org: o, pool: p, tier: sched.Batch})
+	f.step(now, &sched.AddLane{Lane: sched.LaneConfig{
+		Org: o.Name, Pool: p.name, Tier: sched.Batch, Group: -1, Queue: o.BatchQueue, BatchRPM: o.BatchRPM,
+		Overhead: o.Turnaround.Overhead, RowRate: o.Turnaround.RowRate, Parallel: o.Turnaround.Parallel,
+	}})
+	if o.NoBatch {
+		// It is opened for what an earlier run left there: nothing new goes in.
+		f.step(now, &sched.PauseLane{Lane: id, Paused: true})
+	}
 	return id
 }
 
@@ -173,7 +205,7 @@ func (f *Fleet) leased(now time.Duration, i, held, target int, err error) {
 func (f *Fleet) flyingIn(g *group) int {
 	n := 0
 	for l := range f.lanes {
-		if f.lanes[l].group == g {
+		if f.lanes[l].group == g { // lanes of the batch tier have none
 			n += f.core.Lane(sched.LaneID(l)).InFlight
 		}
 	}

@@ -17,7 +17,16 @@ const leaseEvery = time.Second
 type laneState struct {
 	org   *orgState
 	pool  *poolState
-	group *group
+	tier  sched.Tier
+	group *group // nil for the batch tier
+}
+
+// limit is the etiquette cap on what a lane may have in flight; 0: it has none.
+func (l *laneState) limit() int {
+	if l.group == nil {
+		return 0
+	}
+	return l.group.limit
 }
 
 // poolState is a pool that some row needs.
@@ -25,8 +34,9 @@ type poolState struct {
 	name    string
 	family  string
 	id      int32
-	lanes   []sched.LaneID
-	latency latency // of its answers
+	lanes   []sched.LaneID             // of the sync tier
+	batch   map[*orgState]sched.LaneID // of the batch tier
+	latency latency                    // of its answers
 }
 
 // attempt is one HTTP exchange. The loop makes it, its exchange fills it, the
@@ -106,8 +116,28 @@ func (f *Fleet) turn(now time.Duration) time.Duration {
 // busy reports whether a stream still runs.
 func (f *Fleet) busy() bool { return len(f.streams) > 0 }
 
-// step feeds one event to the core and carries out what it answers.
+// step feeds one event to the core and carries out what it answers, then what
+// that is to be told at once.
 func (f *Fleet) step(now time.Duration, ev sched.Event) {
+	f.feed(now, ev)
+	for len(f.due) > 0 {
+		for len(f.due) > 0 {
+			next := f.due[0]
+			f.due = f.due[1:]
+			f.feed(now, next)
+		}
+		for _, s := range f.streams {
+			if s.gathered {
+				s.gathered = false
+				for _, b := range f.backlogs(now, s) {
+					f.due = append(f.due, b)
+				}
+			}
+		}
+	}
+}
+
+func (f *Fleet) feed(now time.Duration, ev sched.Event) {
 	f.trace.event(now, ev)
 	actions := f.core.Step(now, ev)
 	f.trace.actions(now, actions)
@@ -132,5 +162,31 @@ func (f *Fleet) act(now time.Duration, act sched.Action) {
 		f.want(a)
 	case *sched.Note:
 		f.note(now, a)
+	default:
+		f.actBatch(now, act)
+	}
+}
+
+// actBatch carries out what concerns batches.
+func (f *Fleet) actBatch(now time.Duration, act sched.Action) {
+	switch a := act.(type) {
+	case *sched.Gather:
+		f.gather(now, a)
+	case *sched.PersistBatch:
+		f.intendBatch(now, a)
+	case *sched.SubmitBatch:
+		f.submit(now, a)
+	case *sched.FindBatch:
+		f.findBatch(now, a)
+	case *sched.PollBatch:
+		f.poll(now, a.Batch)
+	case *sched.CancelBatch:
+		f.cancelBatch(now, a.Batch)
+	case *sched.CollectBatch:
+		f.collect(now, a.Batch)
+	case *sched.ReleaseBatch:
+		f.releaseBatch(now, a)
+	case *sched.ListBatches:
+		f.lookAtQueue(now, a)
 	}
 }

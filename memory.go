@@ -52,6 +52,9 @@ func (f *Fleet) remember(l *laneState, hints map[string]float64) {
 // so that what no longer holds is forgotten.
 func (f *Fleet) rememberLanes(t *tally) {
 	for id := range t.lanes {
+		if f.lanes[id].tier == sched.Batch {
+			continue
+		}
 		v := f.core.Lane(id)
 		if v.Ramp == 0 { // it has ended: all of the cap was open
 			v.Ramp = float64(f.lanes[id].group.limit)

@@ -15,6 +15,9 @@ type Notice struct {
 	Until     time.Time // parked: when it may reopen; zero: unknown
 	Value     float64
 	Limit     string // colleague, rate: rpm, itpm, otpm or tpm
+
+	BatchID string        // of batches: the provider's id; empty: not known
+	Took    time.Duration // of batches: since its create
 }
 
 // NoticeKind says what a Notice is about.
@@ -34,7 +37,34 @@ const (
 	DailyLearned                    // the rolling daily cap is about Value tokens
 	MachineSlept                    // the machine slept; connections were dropped
 	StoreFailed                     // the store gave an error; nothing more is sent
+
+	// Of batches; Value is how many rows it carries.
+	BatchPlaced   // the provider has it
+	BatchFound    // one whose create was in doubt is taken for this one, until its results prove it
+	BatchEnded    // its results are in
+	BatchCanceled // its end was asked for
+	BatchStalled  // it does not proceed
+	BatchGone     // it can no longer be asked for: its rows go again, its dollars stay in doubt
+	BatchOrphaned // its org has no key here: its rows stay out
+	BatchStrange  // what it was taken for is another's, and is left alone
+	StrangeResult // its results name a row that is not in it, or one twice
+	QueueFull     // the org's batch queue has no room for it
 )
+
+// notify tells people.
+func (f *Fleet) notify(n Notice) {
+	if f.cfg.Notify != nil {
+		f.cfg.Notify(n)
+	}
+}
+
+// tellBatch tells people of a batch.
+func (f *Fleet) tellBatch(now time.Duration, b *batch, kind NoticeKind, took time.Duration) {
+	f.notify(Notice{
+		At: f.clock.wall(now), Kind: kind, Org: b.org.Name, Pool: f.lanes[b.lane].pool.name,
+		BatchID: b.provider, Value: float64(len(b.rows)), Took: took,
+	})
+}
 
 var noticeKinds = [sched.NumNotes]NoticeKind{
 	sched.NoteParked: LaneParked, sched.NoteReopened: LaneReopened, sched.NoteColleague: ColleagueSeen,

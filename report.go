@@ -28,10 +28,13 @@ type Report struct {
 	Bound, PoliteBound time.Duration
 	FurtherOrg         time.Duration // what one more org like the best would save of PoliteBound; 0: nothing
 
-	P50, P95, P99 time.Duration
+	P50, P95, P99 time.Duration // of calls by sync
 	Lanes         []LaneReport
 	Closed        []ClosedLane // lanes that were closed at the end
 	Binding       []Binding    // what the time went into; shares sum to 1
+
+	Running []RunningBatch // batches left at the provider: the next run takes them over
+	Orphans []OpenBatch    // batches of earlier runs whose org has no key here: their rows stay out
 }
 
 // LaneReport is one lane's part in a Report.
@@ -167,6 +170,26 @@ func (t *tally) settled(r *Result, s *sched.Settle, a *attempt) {
 	w.most = max(w.most, r.Latency)
 }
 
+// batchRow counts a row's turn in a batch; r is nil where it did not settle it.
+func (t *tally) batchRow(id sched.LaneID, r *Result, rec *Record) {
+	l := t.lane(id)
+	l.attempts++
+	t.report.Attempts++
+	if rec.InDoubt {
+		t.report.InDoubt++
+		t.report.FailedCost += rec.Charged
+	}
+	if r == nil {
+		return
+	}
+	l.n++
+	l.cost += r.Cost
+	if r.Err == nil {
+		l.succeeded++
+		_ = l.latency.RecordValue(max(int64(r.Latency/time.Millisecond), 1))
+	}
+}
+
 // reportOn completes a stream's report.
 func (f *Fleet) reportOn(now time.Duration, s *stream) Report {
 	t := &s.tally
@@ -198,7 +221,7 @@ func quantile(h *hdrhistogram.Histogram, q float64) time.Duration {
 func (f *Fleet) reportLane(t *tally, id sched.LaneID, v, before *sched.LaneView) {
 	refused := func(c sched.Class) int { return int(v.Refused[c] - before.Refused[c]) }
 	r := LaneReport{
-		Org: v.Org, Pool: v.Pool, Tier: "sync", Peak: v.Peak, Cap: f.lanes[id].group.limit,
+		Org: v.Org, Pool: v.Pool, Tier: tierName(v.Tier), Peak: v.Peak, Cap: f.lanes[id].limit(),
 		Steady:       int(v.Steady - before.Steady),
 		Hidden:       int(v.Hidden - before.Hidden),
 		Acceleration: int(v.Accel-before.Accel) + refused(sched.Acceleration),

@@ -30,6 +30,19 @@ type sendTrace struct {
 // it. The body is sent byte for byte; header is used as it is and must not be
 // changed until the exchange has ended. An empty body means none.
 func newSend(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*http.Request, *sendTrace) {
+	if len(body) == 0 {
+		return newSendOf(ctx, method, to, header, nil, 0)
+	}
+	return newSendOf(ctx, method, to, header, &onceBody{data: body}, int64(len(body)))
+}
+
+// newSendFrom is newSend of a body of that many bytes that is made as it is
+// sent.
+func newSendFrom(ctx context.Context, method string, to *url.URL, header http.Header, body io.Reader, length int64) (*http.Request, *sendTrace) {
+	return newSendOf(ctx, method, to, header, &onceBody{from: body}, length)
+}
+
+func newSendOf(ctx context.Context, method string, to *url.URL, header http.Header, body *onceBody, length int64) (*http.Request, *sendTrace) {
 	t := &sendTrace{}
 	t.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
@@ -47,9 +60,9 @@ func newSend(ctx context.Context, method string, to *url.URL, header http.Header
 		Method: method, URL: to, Host: to.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	if len(body) > 0 {
-		t.body = &onceBody{data: body}
-		req.Body, req.ContentLength = t.body, int64(len(body))
+	if body != nil {
+		t.body = body
+		req.Body, req.ContentLength = body, length
 	}
 	return req.WithContext(t.ctx), t
 }
@@ -126,6 +139,7 @@ var errBodySpent = errors.New("the body of an ended exchange is not sent")
 type onceBody struct {
 	mu     sync.Mutex
 	data   []byte
+	from   io.Reader // in place of data; nil: none
 	off    int
 	read   bool
 	sealed bool
@@ -141,6 +155,9 @@ func (b *onceBody) readFor(try int, buf []byte) (int, error) {
 		return 0, errBodySpent
 	}
 	b.read = true
+	if b.from != nil {
+		return b.from.Read(buf)
+	}
 	if b.off == len(b.data) {
 		return 0, io.EOF
 	}

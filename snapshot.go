@@ -56,14 +56,14 @@ func (f *Fleet) snapshot(now time.Duration) Snapshot {
 	s := Snapshot{At: f.clock.wall(now), Lanes: make([]LaneState, len(views))}
 	for i := range views {
 		s.Lanes[i] = f.laneState(&views[i])
-		s.Lanes[i].Cap = f.lanes[i].group.limit
+		s.Lanes[i].Cap = f.lanes[i].limit()
 	}
 	return s
 }
 
 func (f *Fleet) laneState(v *sched.LaneView) LaneState {
 	s := LaneState{
-		Org: v.Org, Pool: v.Pool, Tier: "sync", InFlight: v.InFlight, Window: v.Window,
+		Org: v.Org, Pool: v.Pool, Tier: tierName(v.Tier), InFlight: v.InFlight, Window: v.Window,
 		Waiting: limitName(v.Waiting), Closed: v.Closed,
 		Limits: perMinute(v.Refill), Others: perMinute(v.Others),
 		Sent: v.Sent, Succeeded: v.Succeeded, Overloaded: v.Refused[sched.Overloaded],

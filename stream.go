@@ -54,6 +54,8 @@ func (c *call) won(a *attempt) bool {
 type stream struct {
 	id     sched.StreamID
 	src    Source
+	deque  Deque // src, where it can be taken from at both ends; nil: it cannot
+	route  Route
 	opt    Options
 	ctx    context.Context // of Settled: ends when results are no longer waited for
 	letGo  context.CancelFunc
@@ -63,7 +65,7 @@ type stream struct {
 	open     int  // calls offered and not settled
 	flying   int  // attempts in flight
 	dropped  int  // calls that were offered and will not settle
-	eof      bool // the source has no more rows
+	eof      bool // the source has no more rows, and none can come back
 	held     bool // paused for undelivered results
 	closed   bool // nothing new is sent
 	cause    Cause
@@ -73,6 +75,13 @@ type stream struct {
 	drainBy  time.Duration // abort what is in flight then; 0: not draining
 	deadline time.Duration
 	started  bool
+
+	batches   int             // that have not ended for us
+	exchanges int             // creates and downloads of theirs under way
+	left      []Backlog       // what the core was told of the far end
+	gathered  bool            // it is to be told anew
+	parcels   []*parcel       // of results, held until the source has taken more
+	earlier   map[int]earlier // of rows that batches gave back
 
 	deliveries  *deliverer
 	undelivered int           // bytes durable and not yet taken
@@ -91,6 +100,13 @@ func (f *Fleet) Carry(ctx context.Context, src Source, opt Options) (Report, err
 		return Report{Cause: Stopped}, err
 	}
 	s := &stream{src: src, opt: opt, finished: make(chan struct{})}
+	s.deque, _ = src.(Deque)
+	if opt.Route != nil && s.deque != nil {
+		s.route = *opt.Route
+	}
+	if len(opt.Batches) > 0 && s.deque == nil {
+		return Report{Cause: Stopped}, errors.New("batches of earlier runs need a source that can be taken from at both ends")
+	}
 	s.ctx, s.letGo = context.WithCancel(context.WithoutCancel(ctx))
 	defer s.letGo()
 	s.deliveries = newDeliverer(f.deliver)
@@ -119,7 +135,8 @@ func (f *Fleet) open(now time.Duration, s *stream) {
 		ledgers = append(ledgers, 0)
 	}
 	if s.opt.MaxSpend != 0 {
-		s.ledger = f.addLedger(now, sched.Ledger{Limit: int64(max(s.opt.MaxSpend, 0)), Spent: int64(s.opt.Spent)})
+		spent := s.opt.Spent + f.orphaned(s.opt.Batches)
+		s.ledger = f.addLedger(now, sched.Ledger{Limit: int64(max(s.opt.MaxSpend, 0)), Spent: int64(spent)})
 		ledgers = append(ledgers, s.ledger)
 	}
 	if s.opt.Purse != nil {
@@ -140,12 +157,19 @@ func (f *Fleet) open(now time.Duration, s *stream) {
 		Deadline: s.deadline,
 		Ledgers:  ledgers,
 		N:        int64(s.opt.N),
+		Route:    f.coreRoute(s.route),
 	}})
+	f.adopt(now, s)
+	s.eof = s.opt.CancelBatches
 }
 
 // fill pulls rows until the core holds enough of the stream.
 func (f *Fleet) fill(now time.Duration, s *stream) {
 	if s.eof || s.closed || s.held {
+		return
+	}
+	if s.route.Batch {
+		f.fillBoth(now, s)
 		return
 	}
 	queued := f.core.Stream(s.id).Queued
@@ -174,7 +198,7 @@ func (f *Fleet) fill(now time.Duration, s *stream) {
 func (f *Fleet) offer(now time.Duration, s *stream, rows []Row) {
 	f.offered = f.offered[:0]
 	for _, row := range rows {
-		p := f.pool(now, row.Facts)
+		p := f.pool(now, row.Facts.Pool, row.Facts.Family)
 		f.nextCall++
 		c := &call{id: f.nextCall, stream: s, row: row}
 		f.calls[c.id] = c

@@ -16,7 +16,11 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	}
 	f.conclude(now, s)
 	f.hold(now, s)
+	s.letParcels()
 	f.fill(now, s)
+	if s.closed {
+		f.shed(now, s)
+	}
 	view := f.core.Stream(s.id)
 	wake := time.Duration(sched.Never)
 	switch {
@@ -39,10 +43,10 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	if s.purse.until > 0 {
 		wake = min(wake, s.purse.until)
 	}
-	if !s.closed && view.Queued > 0 && view.InFlight == 0 {
+	if !s.closed && view.InFlight == 0 && s.batches == 0 && (view.Queued > 0 || s.backlog() > 0) {
 		wake = min(wake, f.stuck(now, s, view))
 	}
-	if s.open == 0 && s.flying == 0 && s.owed == 0 && (s.eof || s.closed) {
+	if s.open == 0 && s.flying == 0 && s.owed == 0 && s.exchanges == 0 && (s.closed || s.eof && s.batches == 0) {
 		f.finish(now, s)
 		return sched.Never
 	}
@@ -103,8 +107,12 @@ func (f *Fleet) finish(now time.Duration, s *stream) {
 		s.closed, s.cause = true, Finished
 		f.step(now, &sched.CloseStream{Stream: s.id})
 	}
-	if s.cause == DeadlinePassed && s.eof && s.dropped == 0 {
+	s.tally.report.Running = f.leave(now, s)
+	switch {
+	case s.cause == DeadlinePassed && s.eof && s.dropped == 0 && len(s.tally.report.Running) == 0:
 		s.cause = Finished // the last calls were in flight when it passed
+	case s.cause == Finished && len(s.tally.report.Orphans) > 0:
+		s.cause = LanesClosed // what is left is in batches of a key that we do not have
 	}
 	s.report = f.reportOn(now, s)
 	f.rememberLanes(&s.tally)

@@ -1,0 +1,83 @@
+package flotilla
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/sched"
+	"github.com/flotilla-llm/flotilla/internal/wire"
+)
+
+// poll asks how a batch stands, with the key of the org that made it.
+func (f *Fleet) poll(_ time.Duration, id sched.BatchID) {
+	b := f.batches[id]
+	if b == nil {
+		return
+	}
+	org, to := b.org, b.org.batchURL(b.provider)
+	f.beside(func() func(time.Duration) {
+		r := f.askBatch(f.ctx, org, http.MethodGet, to)
+		return func(now time.Duration) { f.polled(now, b, &r) }
+	})
+}
+
+// cancelBatch journals that a batch is to end, and asks for it. One that is not
+// proven ours is only looked at.
+func (f *Fleet) cancelBatch(now time.Duration, id sched.BatchID) {
+	b := f.batches[id]
+	if b == nil {
+		return
+	}
+	if !b.sure {
+		f.poll(now, id)
+		return
+	}
+	b.canceling = true
+	f.tellBatch(now, b, BatchCanceled, now-b.sentAt)
+	org, to := b.org, b.org.batchURL(b.provider, "cancel")
+	f.commits.put(entry{record: f.batchRecord(now, b, BatchCanceling), then: func(err error) {
+		if err != nil {
+			return
+		}
+		f.beside(func() func(time.Duration) {
+			r := f.askBatch(f.ctx, org, http.MethodPost, to)
+			if r.status == http.StatusBadRequest {
+				// It has ended meanwhile; whether that is an error the API does not
+				// say (facts/claude-api.md 4.5).
+				r = f.askBatch(f.ctx, org, http.MethodGet, org.batchURL(b.provider))
+			}
+			return func(now time.Duration) { f.polled(now, b, &r) }
+		})
+	}})
+}
+
+// polled takes in how a batch stands.
+func (f *Fleet) polled(now time.Duration, b *batch, r *batchReply) {
+	if f.batches[b.id] == nil {
+		return // its stream has ended
+	}
+	got := &sched.BatchPolled{Batch: b.id, State: sched.BatchUnknown, RetryAfter: r.retryAfter, Refusal: f.coreRefusal(r)}
+	seen, err := wire.ReadBatch(r.body)
+	switch {
+	case r.refusal != nil && r.status == http.StatusNotFound:
+		got.State, got.Refusal = sched.BatchMissing, nil
+	case !r.ok() || err != nil || seen.ID != b.provider:
+		// Nothing that tells of this batch.
+	default:
+		b.counts = seen
+		got.State = stateOf(seen.Status)
+	}
+	f.step(now, got)
+}
+
+// stateOf is a processing_status in the core's words; one that is not known
+// counts as not ended.
+func stateOf(status string) sched.BatchState {
+	switch status {
+	case wire.BatchEnded:
+		return sched.BatchEnded
+	case wire.BatchCanceling:
+		return sched.BatchCanceling
+	}
+	return sched.BatchRunning
+}
