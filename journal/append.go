@@ -61,10 +61,11 @@ func (a *appending) record(r *flotilla.Record) error {
 		a.intent(b, r, ln, day)
 		return nil
 	case flotilla.AttemptRecord:
-		a.attempt(b, r, ln, day)
-		return nil
+		return a.attempt(b, r, ln, day)
 	case flotilla.OutcomeRecord:
 		return a.outcome(b, r, ln, day)
+	case flotilla.BatchRecord:
+		return a.batch(b, r, ln, day)
 	}
 	return fmt.Errorf("record of unknown kind %d", r.Kind)
 }
@@ -88,12 +89,30 @@ func (a *appending) intent(b *book, r *flotilla.Record, ln int64, day int) {
 	t.args = append(t.args, b.run, r.Row, r.Attempt, ln, r.At.UnixNano(), int64(r.Worst))
 }
 
-func (a *appending) attempt(b *book, r *flotilla.Record, ln int64, day int) {
-	own := failure(r) && b.own(r.Attempt, ln)
-	day = b.end(r.Attempt, day, r.Charged)
+func (a *appending) attempt(b *book, r *flotilla.Record, ln int64, day int) error {
+	own := failure(r) && (r.Batch != 0 || b.own(r.Attempt, ln))
+	e, err := a.end(b, r, day)
+	if err != nil {
+		return err
+	}
 	t := &a.j.bulk.attempt
-	t.args = append(t.args, b.job, b.run, r.Row, r.Attempt, ln, r.At.UnixNano(), day, int64(r.Charged),
+	t.args = append(t.args, b.job, e.run, r.Row, e.attempt, ln, r.At.UnixNano(), e.day, int64(r.Charged),
 		doubtOf(r), own, r.Status, r.Tokens)
+	return nil
+}
+
+// ended is where an attempt belongs: see v3 for those of batches.
+type ended struct {
+	attempt int64
+	due
+}
+
+// end closes the attempt of a record and books its charge.
+func (a *appending) end(b *book, r *flotilla.Record, day int) (ended, error) {
+	if r.Batch != 0 {
+		return a.rowEnd(b, r)
+	}
+	return ended{r.Attempt, due{b.run, b.end(r.Attempt, day, r.Charged)}}, nil
 }
 
 func (a *appending) outcome(b *book, r *flotilla.Record, ln int64, day int) error {
@@ -109,7 +128,10 @@ func (a *appending) outcome(b *book, r *flotilla.Record, ln int64, day int) erro
 	if err != nil {
 		return err
 	}
-	day = b.end(r.Attempt, day, r.Charged)
+	e, err := a.end(b, r, day)
+	if err != nil {
+		return err
+	}
 	if kind == Succeeded {
 		b.wins[ln]++
 	}
@@ -121,10 +143,10 @@ func (a *appending) outcome(b *book, r *flotilla.Record, ln int64, day int) erro
 		a.j.bulk.answer.args = append(a.j.bulk.answer.args, id, r.Answer)
 	}
 	// No attempt was made for what the caller had from elsewhere.
-	cached := kind == Succeeded && r.Attempts == 0
+	cached := kind == Succeeded && r.Attempts == 0 && r.Batch == 0
 	t := &a.j.bulk.outcome
-	t.args = append(t.args, id, b.job, b.run, r.Row, r.Attempt, ln, r.At.UnixNano(), day, int64(r.Charged), int64(r.Cost), doubtOf(r), int64(kind),
-		r.Status, r.Attempts, int64(r.Latency), stop, mark, r.Hash[:], r.Nth, cached, at)
+	t.args = append(t.args, id, b.job, e.run, r.Row, e.attempt, ln, r.At.UnixNano(), e.day, int64(r.Charged), int64(r.Cost), doubtOf(r), int64(kind),
+		r.Status, r.Attempts, int64(r.Latency), stop, mark, r.Hash[:], r.Nth, cached, at, r.Out)
 	return nil
 }
 
@@ -159,6 +181,9 @@ func (a *appending) flush() error {
 		return err
 	}
 	for _, b := range a.books {
+		if err := a.j.writeBatches(b); err != nil {
+			return err
+		}
 		if err := a.j.writeSums(b); err != nil {
 			return err
 		}
@@ -173,10 +198,10 @@ func (a *appending) flush() error {
 }
 
 func (j *Journal) writeSums(b *book) error {
-	for day, s := range b.sums {
-		_, err := j.w.exec(`INSERT INTO spend(run, day, spent, open) VALUES (?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET spent = spent + excluded.spent, open = open + excluded.open`,
-			b.run, day, int64(s.spent), int64(s.open))
+	for d, s := range b.sums {
+		_, err := j.w.exec(`INSERT INTO spend(run, day, spent, open, held) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET spent = spent + excluded.spent, open = open + excluded.open, held = held + excluded.held`,
+			d.run, d.day, int64(s.spent), int64(s.open), int64(s.held))
 		if err != nil {
 			return err
 		}

@@ -90,6 +90,7 @@ func (a *Audit) read(l *link, job int64, st *State) (err error) {
 	n, err := l.number(`SELECT
 		(SELECT coalesce(sum(charged), 0) FROM attempt WHERE job = ?1) + (SELECT coalesce(sum(charged), 0) FROM outcome WHERE job = ?1)
 		+ (SELECT coalesce(sum(s.open), 0) FROM run r JOIN spend s ON s.run = r.id WHERE r.job = ?1)
+		+ (SELECT coalesce(sum(held), 0) FROM batch WHERE job = ?1)
 		- (SELECT coalesce(sum(nanos), 0) FROM clearance WHERE job = ?1)`, job)
 	a.Counted = flotilla.Money(n)
 	return err

@@ -20,6 +20,10 @@ type JobSpec struct {
 	Command  string   // for people, without secrets
 	Inputs   []string // names, for people
 	N        int      // rows
+	// Template is the same for jobs whose requests are made alike, so that how
+	// long the answers of one were says how long those of another will be: see
+	// [Job.OutStats]. 0: unknown.
+	Template uint64
 	// Fresh starts a new job where the one found has finished (--no-cache); one
 	// that is unfinished goes on all the same.
 	Fresh bool
@@ -87,7 +91,8 @@ func (job *Job) find() error {
 		return err
 	}
 	job.Resumed = true
-	_, err = l.exec("UPDATE job SET state = ?, signal = 0, ended = NULL, command = ?, n = ? WHERE id = ?", Running, job.spec.Command, job.spec.N, job.ID)
+	_, err = l.exec("UPDATE job SET state = ?, signal = 0, ended = NULL, command = ?, n = ?, template = ? WHERE id = ?",
+		Running, job.spec.Command, job.spec.N, int64(job.spec.Template), job.ID)
 	return err
 }
 
@@ -119,9 +124,9 @@ func (job *Job) create() error {
 	}
 	s := &job.spec
 	job.Left = Running
-	job.ID, err = l.insert(`INSERT INTO job(key, identity, provider, emulated, command, inputs, n, created, state, first_attempt, first_outcome)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		job.Key, s.Identity[:], s.Provider, s.Emulated, s.Command, string(inputs), s.N, job.j.opt.Now().UnixNano(), Running, at.attempt, at.outcome)
+	job.ID, err = l.insert(`INSERT INTO job(key, identity, provider, emulated, command, inputs, n, created, state, first_attempt, first_outcome, template)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		job.Key, s.Identity[:], s.Provider, s.Emulated, s.Command, string(inputs), s.N, job.j.opt.Now().UnixNano(), Running, at.attempt, at.outcome, int64(s.Template))
 	return err
 }
 

@@ -12,7 +12,10 @@ type book struct {
 	open map[int64]openIntent // by attempt
 	wins map[int64]int64      // successes by lane
 	undo []change             // what this transaction changed, oldest first
-	sums map[int]*sum         // by day, of this transaction
+	sums map[due]*sum         // of this transaction
+
+	batches map[int64]*batch // by number, those that were asked for
+	loaded  bool             // all open ones of earlier runs are among them
 
 	spans []*span // of open intents, oldest first
 	low   int64   // intent id below which the run row says none is open
@@ -35,8 +38,14 @@ type span struct {
 	live   int // open ones
 }
 
+// due is where money belongs: the run that sent, and the local day.
+type due struct {
+	run int64
+	day int
+}
+
 // sum is what a transaction adds to a row of spend.
-type sum struct{ spent, open flotilla.Money }
+type sum struct{ spent, open, held flotilla.Money }
 
 type change struct {
 	attempt int64
@@ -45,14 +54,16 @@ type change struct {
 }
 
 func newBook(run, job int64, realm string, at sequences) *book {
-	return &book{run: run, job: job, realm: realm, born: true, low: at.intent, open: map[int64]openIntent{}, wins: map[int64]int64{}, sums: map[int]*sum{}}
+	return &book{run: run, job: job, realm: realm, born: true, low: at.intent, open: map[int64]openIntent{}, wins: map[int64]int64{}, sums: map[due]*sum{}, batches: map[int64]*batch{}}
 }
 
-func (b *book) sum(day int) *sum {
-	s := b.sums[day]
+func (b *book) sum(day int) *sum { return b.sumOf(due{b.run, day}) }
+
+func (b *book) sumOf(d due) *sum {
+	s := b.sums[d]
 	if s == nil {
 		s = &sum{}
-		b.sums[day] = s
+		b.sums[d] = s
 	}
 	return s
 }
@@ -108,6 +119,9 @@ func (b *book) finish(committed bool) {
 		for i := len(b.undo) - 1; i >= 0; i-- {
 			b.put(b.undo[i].attempt, b.undo[i].open, b.undo[i].had)
 		}
+		// How batches stand is read again from what was committed.
+		clear(b.batches)
+		b.loaded = false
 	}
 	b.undo, b.born = b.undo[:0], false
 	clear(b.sums)

@@ -47,7 +47,7 @@ func newBulks() bulks {
 	return bulks{
 		intent:  bulk{into: "intent(run,row,attempt,lane,at,worst)", cols: 6},
 		attempt: bulk{into: "attempt(job,run,row,attempt,lane,at,day,charged,doubt,own,status,tokens)", cols: 12},
-		outcome: bulk{into: "outcome(id,job,run,row,attempt,lane,at,day,charged,cost,doubt,type,status,tries,latency,stop,mark,hash,nth,cached,answer)", cols: 21},
+		outcome: bulk{into: "outcome(id,job,run,row,attempt,lane,at,day,charged,cost,doubt,type,status,tries,latency,stop,mark,hash,nth,cached,answer,out)", cols: 22},
 		answer:  bulk{into: "answer(id,body)", cols: 2},
 	}
 }

@@ -88,6 +88,9 @@ const adoptRows = 10_000
 // Adopt settles rows of the job by answers of others, as Cached found them: they
 // cost nothing, and the answers are not copied.
 func (job *Job) Adopt(ctx context.Context, adoptions []Adoption) error {
+	if job.book == nil {
+		return fmt.Errorf("journal: settle rows from the cache: %w", errPeeked)
+	}
 	for len(adoptions) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -111,8 +114,8 @@ type Adoption struct {
 
 func (job *Job) adopt(adoptions []Adoption) error {
 	for _, a := range adoptions {
-		n, err := job.j.w.exec(`INSERT INTO outcome(job, run, row, attempt, lane, at, day, charged, cost, doubt, type, status, tries, latency, stop, mark, hash, nth, cached, answer)
-			SELECT ?, ?, ?, 0, lane, at, day, 0, 0, 0, type, status, 0, latency, stop, mark, hash, ?, 1, answer FROM outcome
+		n, err := job.j.w.exec(`INSERT INTO outcome(job, run, row, attempt, lane, at, day, charged, cost, doubt, type, status, tries, latency, stop, mark, hash, nth, cached, answer, out)
+			SELECT ?, ?, ?, 0, lane, at, day, 0, 0, 0, type, status, 0, latency, stop, mark, hash, ?, 1, answer, out FROM outcome
 			WHERE id = ? AND job NOT IN (SELECT id FROM job WHERE state = ?)`,
 			job.ID, job.book.run, a.Row, a.Nth, a.Answer, removing)
 		if err != nil {

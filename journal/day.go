@@ -37,7 +37,7 @@ func (j *Journal) Grant(ctx context.Context, job int64, at time.Time, want, limi
 // or reserved.
 func (j *Journal) Return(ctx context.Context, job int64, at time.Time, keep flotilla.Money) error {
 	return j.spending(ctx, "return money of the day", job, func(b *book) error {
-		_, err := j.w.exec("UPDATE spend SET granted = min(granted, max(spent + open, ?)) WHERE run = ? AND day = ?", int64(keep), b.run, j.day(at))
+		_, err := j.w.exec("UPDATE spend SET granted = min(granted, max(spent + open + held, ?)) WHERE run = ? AND day = ?", int64(keep), b.run, j.day(at))
 		return err
 	})
 }
@@ -57,7 +57,7 @@ func (j *Journal) spending(ctx context.Context, doing string, job int64, fn func
 
 // taken is what a run has of a day: what it was granted, or more where it spends
 // without asking.
-const taken = "sum(max(granted, spent + open))"
+const taken = "sum(max(granted, spent + open + held))"
 
 func (j *Journal) grant(run int64, day int, want, limit flotilla.Money) (a Allowance, err error) {
 	all, err := j.w.number("SELECT "+taken+" FROM spend WHERE day = ?", day)
@@ -65,7 +65,7 @@ func (j *Journal) grant(run int64, day int, want, limit flotilla.Money) (a Allow
 		return a, err
 	}
 	var granted, own int64
-	err = j.w.one([]any{&granted, &own}, "SELECT coalesce("+taken+", 0), coalesce(sum(spent + open), 0) FROM spend WHERE day = ? AND run = ?", day, run)
+	err = j.w.one([]any{&granted, &own}, "SELECT coalesce("+taken+", 0), coalesce(sum(spent + open + held), 0) FROM spend WHERE day = ? AND run = ?", day, run)
 	if err != nil {
 		return a, err
 	}
@@ -80,7 +80,7 @@ func (j *Journal) grant(run int64, day int, want, limit flotilla.Money) (a Allow
 func (j *Journal) SpentOn(ctx context.Context, at time.Time) (spent flotilla.Money, err error) {
 	_, _, day := dayBounds(at, j.opt.Location)
 	err = j.read(ctx, "sum the money of the day", func(l *link) error {
-		n, err := l.number("SELECT sum(spent + open) FROM spend WHERE day = ?", day)
+		n, err := l.number("SELECT sum(spent + open + held) FROM spend WHERE day = ?", day)
 		spent = flotilla.Money(n)
 		return err
 	})

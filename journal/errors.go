@@ -79,6 +79,18 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("job %s is being run by process %d on %s", e.Job, e.PID, e.Host)
 }
 
+// OpenBatchesError says that a job has batches at the provider whose results
+// nobody has asked for.
+type OpenBatchesError struct {
+	Job     string // its short id
+	Batches int
+	Rows    int // that have not come back
+}
+
+func (e *OpenBatchesError) Error() string {
+	return fmt.Sprintf("job %s has %d rows in %d batches that are not closed", e.Job, e.Rows, e.Batches)
+}
+
 // NoJobError says that no job, or more than one, has an id that begins so.
 type NoJobError struct {
 	Prefix  string

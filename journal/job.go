@@ -21,6 +21,9 @@ func (job *Job) End(ctx context.Context, state string, totals any) error {
 			return fmt.Errorf("journal: end job %s: %w", job.Key, err)
 		}
 	}
+	if job.book == nil {
+		return fmt.Errorf("journal: end job %s: %w", job.Key, errPeeked)
+	}
 	j := job.j
 	err := j.write("end job "+job.Key, func() error { return job.end(state, text) })
 	if err != nil {
@@ -52,6 +55,9 @@ func (job *Job) Out(ctx context.Context, path string) (durable int64, err error)
 		durable, err = l.number("SELECT durable FROM out WHERE job = ? AND path = ?", job.ID, path)
 		return err
 	})
+	if job.book == nil {
+		return durable, err
+	}
 	job.j.w.mu.Lock()
 	defer job.j.w.mu.Unlock()
 	job.book.out, job.book.durable = path, durable
@@ -77,8 +83,8 @@ func (j *Journal) writeDurable(b *book) error {
 	return err
 }
 
-// Spent is what the job cost over all its invocations, this one's open intents
-// and everything in doubt at their worst case.
+// Spent is what the job cost over all its invocations, this one's open intents,
+// everything in doubt and the rows still in batches at their worst case.
 func (job *Job) Spent(ctx context.Context) (spent flotilla.Money, err error) {
 	err = job.j.read(ctx, "sum the money of job "+job.Key, func(l *link) (err error) {
 		spent, err = spentOf(l, job.ID)
@@ -88,7 +94,7 @@ func (job *Job) Spent(ctx context.Context) (spent flotilla.Money, err error) {
 }
 
 func spentOf(l *link, job int64) (flotilla.Money, error) {
-	n, err := l.number("SELECT sum(s.spent + s.open) FROM run r JOIN spend s ON s.run = r.id WHERE r.job = ?", job)
+	n, err := l.number("SELECT sum(s.spent + s.open + s.held) FROM run r JOIN spend s ON s.run = r.id WHERE r.job = ?", job)
 	return flotilla.Money(n), err
 }
 

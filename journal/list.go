@@ -29,6 +29,7 @@ type JobInfo struct {
 	Totals   json.RawMessage // of the last End that gave some; nil: none
 	Spent    flotilla.Money  // by all its invocations, open and in doubt at worst case
 	Runs     int             // invocations
+	Batches  int             // that are not closed
 	Outs     []Out
 	Holder   *Holder // the live process that has it; nil: none
 }
@@ -84,7 +85,7 @@ func (j *Journal) infos(l *link, where string, args ...any) (jobs []JobInfo, err
 		jobs = append(jobs, info)
 		return err
 	}, `SELECT id, key, identity, provider, emulated, command, inputs, n, created, ended, state, signal, totals,
-		(SELECT count(*) FROM run WHERE run.job = job.id) FROM job WHERE `+where, args...)
+		(SELECT count(*) FROM run WHERE run.job = job.id), (SELECT count(*) FROM batch WHERE batch.job = job.id AND closed = 0) FROM job WHERE `+where, args...)
 	for i := range jobs {
 		if err == nil {
 			err = j.fill(l, &jobs[i])
@@ -99,7 +100,7 @@ func (info *JobInfo) scan(rows *sql.Rows) error {
 	var created int64
 	var ended sql.NullInt64
 	err := rows.Scan(&info.ID, &info.Key, &identity, &info.Realm.Provider, &info.Realm.Emulated, &info.Command, &inputs, &info.N,
-		&created, &ended, &info.State, &info.Signal, &totals, &info.Runs)
+		&created, &ended, &info.State, &info.Signal, &totals, &info.Runs, &info.Batches)
 	if err != nil {
 		return err
 	}

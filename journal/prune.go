@@ -14,8 +14,8 @@ const removing = "removing"
 // for a fraction of a second and not for the job's size.
 const removeRows = 10_000
 
-// Prune removes the jobs that ended before a time and are not held, and says
-// how many. What they cost stays in the sums of their days. Nothing but a
+// Prune removes the jobs that ended before a time, are not held and have no
+// open batches, and says how many. What they cost stays in the sums of their days. Nothing but a
 // person's wish calls it.
 func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 	jobs, err := j.Jobs(ctx, time.Time{})
@@ -24,7 +24,7 @@ func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 	}
 	n := 0
 	for i := range jobs {
-		if job := &jobs[i]; job.Holder == nil && !job.Ended.IsZero() && job.Ended.Before(before) {
+		if job := &jobs[i]; job.Holder == nil && job.Batches == 0 && !job.Ended.IsZero() && job.Ended.Before(before) {
 			if err := j.Remove(ctx, job.ID); err != nil {
 				return n, err
 			}
@@ -36,10 +36,20 @@ func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // Remove removes a job with its intents, attempts, outcomes and those answers
 // that no other job has from the cache. The error is a *HeldError when a live
-// process has it. Interrupted, it is finished by another Remove or Prune. The
+// process has it, an *OpenBatchesError when it has batches that are not closed:
+// see [Journal.Abandon]. Interrupted, it is finished by another Remove or Prune. The
 // file keeps its size, see [Journal.Compact].
 func (j *Journal) Remove(ctx context.Context, job int64) error {
-	r := removal{j: j, job: job}
+	return j.remove(ctx, removal{j: j, job: job})
+}
+
+// Abandon is Remove of a job even where it has open batches: nobody will ask
+// for their results, and what is reserved for them stays spent, of their days.
+func (j *Journal) Abandon(ctx context.Context, job int64) error {
+	return j.remove(ctx, removal{j: j, job: job, abandon: true})
+}
+
+func (j *Journal) remove(ctx context.Context, r removal) error {
 	if err := r.step(ctx, r.begin); err != nil {
 		return err
 	}
@@ -55,6 +65,7 @@ func (j *Journal) Remove(ctx context.Context, job int64) error {
 type removal struct {
 	j        *Journal
 	job      int64
+	abandon  bool  // its open batches too
 	from, to int64 // ids of intents, attempts and outcomes still to look at
 }
 
@@ -75,6 +86,9 @@ func (r *removal) begin() error {
 	if err := j.free(r.job, fmt.Sprint(r.job)); err != nil {
 		return err
 	}
+	if err := r.batches(); err != nil {
+		return err
+	}
 	n, err := j.w.exec("UPDATE job SET state = ?, identity = x'', ended = coalesce(ended, created) WHERE id = ?", removing, r.job)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("there is no job %d", r.job)
@@ -88,6 +102,25 @@ func (r *removal) begin() error {
 	}
 	r.to = max(at.intent, at.attempt, at.outcome)
 	return r.keep()
+}
+
+// batches refuses a job with open ones, or gives them up.
+func (r *removal) batches() error {
+	l := r.j.w
+	if !r.abandon {
+		open := OpenBatchesError{}
+		err := l.one([]any{&open.Job, &open.Batches, &open.Rows},
+			"SELECT coalesce((SELECT key FROM job WHERE id = ?1), ''), count(*), coalesce(sum(due), 0) FROM batch WHERE job = ?1 AND closed = 0", r.job)
+		if err == nil && open.Batches > 0 {
+			return &open
+		}
+		return err
+	}
+	if _, err := l.exec("UPDATE spend SET spent = spent + held, held = 0 WHERE run IN (SELECT id FROM run WHERE job = ?)", r.job); err != nil {
+		return err
+	}
+	_, err := l.exec("DELETE FROM batch WHERE job = ?", r.job)
+	return err
 }
 
 // keep notes which answers others have from the cache. It is done once: no more
@@ -130,6 +163,7 @@ func (r *removal) finish() error {
 	for _, query := range []string{
 		"DELETE FROM clearance WHERE job = ?",
 		"DELETE FROM out WHERE job = ?",
+		"DELETE FROM batch WHERE job = ?",
 		"DELETE FROM job WHERE id = ?",
 	} {
 		if _, err := r.j.w.exec(query, r.job); err != nil {

@@ -12,7 +12,7 @@ const applicationID = 0x666c6f74
 // 32-byte key costs five times as much (facts/dependencies.md, journal).
 // AUTOINCREMENT keeps ids of removed rows from being given again, since ids
 // are locations.
-var migrations = []string{v1, v2}
+var migrations = []string{v1, v2, v3}
 
 const v1 = `
 -- A process that has written here. start is the process's start in the unit of
@@ -105,4 +105,28 @@ CREATE TABLE hint(
 	realm INTEGER NOT NULL, lane TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, at INTEGER NOT NULL,
 	PRIMARY KEY(realm, lane, name)
 ) WITHOUT ROWID;
+`
+
+// Rows that a batch carried have, as the attempt in attempt and outcome, the
+// negated id of its row here: sync attempts count from 1. That costs an append
+// nothing.
+const v3 = `
+-- template is the same for jobs whose requests are made alike, so that their answers are about as long; 0: unknown.
+ALTER TABLE job ADD COLUMN template INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE outcome ADD COLUMN out INTEGER NOT NULL DEFAULT 0; -- output tokens of a success
+ALTER TABLE spend ADD COLUMN held INTEGER NOT NULL DEFAULT 0; -- reserved for batches, whoever sent them
+-- A batch from its intent on. rows is a packed list; held is what of worst is still reserved, under run and day; due
+-- counts the rows that no outcome or attempt of it has come for. made, closed: 0 not yet. low_*: none of those lies below.
+CREATE TABLE batch(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	job INTEGER NOT NULL, run INTEGER NOT NULL, number INTEGER NOT NULL, lane INTEGER NOT NULL, orgid INTEGER NOT NULL,
+	at INTEGER NOT NULL, day INTEGER NOT NULL, worst INTEGER NOT NULL, bytes INTEGER NOT NULL,
+	sent INTEGER NOT NULL, rows BLOB NOT NULL,
+	low_attempt INTEGER NOT NULL, low_outcome INTEGER NOT NULL,
+	held INTEGER NOT NULL, due INTEGER NOT NULL, won INTEGER NOT NULL DEFAULT 0,
+	name TEXT NOT NULL DEFAULT '', sure INTEGER NOT NULL DEFAULT 0, canceling INTEGER NOT NULL DEFAULT 0,
+	made INTEGER NOT NULL DEFAULT 0, closed INTEGER NOT NULL DEFAULT 0, lost INTEGER NOT NULL DEFAULT 0,
+	UNIQUE(job, number)
+);
+CREATE INDEX batch_open ON batch(job) WHERE closed = 0;
 `

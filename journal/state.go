@@ -16,6 +16,9 @@ type State struct {
 	Doubt  flotilla.Money   // the part of Spent whose attempts are in doubt and not cleared
 	Doubts int              // such attempts, of settled rows too
 
+	Batches int            // that are not closed
+	Held    flotilla.Money // the part of Spent that is reserved for them
+
 	rows []rowState
 	at   []int64  // location of the outcome that stands; 0: none
 	stop []uint32 // its stop reason, the number of a word
@@ -28,6 +31,7 @@ type rowState struct{ flags, failed uint8 }
 
 const (
 	outcomeBits = 0x07
+	batchBit    = 0x08
 	doubtBit    = 0x80
 )
 
@@ -37,6 +41,10 @@ func (s *State) Outcome(row int) Outcome { return Outcome(s.rows[row].flags & ou
 // InDoubt says that an attempt of a row may have been answered unknown to us:
 // where the row is sent, it is sent last.
 func (s *State) InDoubt(row int) bool { return s.rows[row].flags&doubtBit != 0 }
+
+// InBatch says that a row is in a batch that is not closed and has not come
+// back from it: see [Job.Batches].
+func (s *State) InBatch(row int) bool { return s.rows[row].flags&batchBit != 0 }
 
 // Failed counts the failures of a row's own, in all invocations: attempts in
 // doubt or answered by a server error while other rows of the run succeeded on
@@ -97,6 +105,9 @@ func (s *State) load(l *link, job int64) error {
 		return err
 	}
 	slices.Sort(s.past)
+	if err := s.batches(l, job); err != nil {
+		return err
+	}
 	if err := s.words(l); err != nil {
 		return err
 	}
@@ -107,6 +118,20 @@ func (s *State) load(l *link, job int64) error {
 		return err
 	}
 	return s.doubts(l, openOutcomes, job)
+}
+
+func (s *State) batches(l *link, job int64) error {
+	open, err := openBatches(l, job)
+	s.Batches = len(open)
+	for i := range open {
+		s.Held += open[i].held
+		for row := range open[i].out {
+			if row < len(s.rows) {
+				s.rows[row].flags |= batchBit
+			}
+		}
+	}
+	return err
 }
 
 // doubts adds what is in doubt and not cleared.
