@@ -21,7 +21,7 @@ func (f *Fleet) facts(w *wire.Facts, m price.Model, body []byte) Facts {
 	canonical := wire.Canonical((*scratch)[:0], body)
 	out := Facts{
 		Model: w.Model, Pool: m.Pool, Family: m.Family(), MaxTokens: int(w.MaxTokens),
-		In: int(w.In(m.TokenFactor())), Stream: w.Stream, Metered: w.Metered, Shape: w.Shape,
+		In: int(w.In(m.TokenFactor())), Stream: w.Stream, Metered: w.Metered, Shape: w.Shape, Size: len(body), Alone: w.Alone,
 		// A workspace may have "us" as its default: only a body that says "global"
 		// is certain not to pay for it.
 		Worst: m.Worst(w.InUpper(), w.MaxTokens, w.Cache5m, w.Cache1h, w.Geo != "global", w.Speed == "fast", false),
