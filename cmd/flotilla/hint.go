@@ -64,6 +64,9 @@ var hints = []func(error) string{
 	onAs(func(e *journal.HeldError) string {
 		return "wait for it, or stop that process; two processes on different jobs may share a journal"
 	}),
+	onAs(func(e *journal.OpenBatchesError) string {
+		return "its command collects them and flotilla jobs cancel ends them; jobs rm --abandon removes the job all the same"
+	}),
 	onAs(func(e *journal.NoJobError) string { return "flotilla jobs lists them" }),
 	onIs(syscall.EPIPE, "every result so far is in the journal, and the same command goes on; -o FILE needs no reader"),
 }

@@ -29,6 +29,7 @@ type auditReport struct {
 	Doubled  []doubledLine  `json:"doubled"` // rows that were paid for more than once
 	Drift    []string       `json:"drift"`
 	DoubtUSD flotilla.Money `json:"in_doubt_usd"` // counted as spent
+	Batches  []batchLine    `json:"open_batches"` // at the provider; what they may cost counts as spent
 	Cleared  int            `json:"cleared,omitempty"`
 	Notes    []string       `json:"notes,omitempty"` // what could not be compared
 }
@@ -94,6 +95,9 @@ func auditJob(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (*
 	}
 	for _, d := range a.Doubled {
 		r.Doubled = append(r.Doubled, doubledLine{d.Row + 1, d.Answers})
+	}
+	if r.Batches, err = batchesOf(ctx, j, info.ID); err != nil {
+		return nil, err
 	}
 	if a.Booked != a.Counted {
 		r.drift("the journal's sums say %s, its records %s", a.Booked, a.Counted)
@@ -240,6 +244,12 @@ func (r *auditReport) print(w io.Writer) error {
 			what = "answered by another attempt"
 		}
 		fmt.Fprintf(b, "  row %s  %s  %s  %s  %s\n", whole(d.Row), d.At.Local().Format(time.DateTime), title(d.Org), d.WorstUSD, what)
+	}
+	if len(r.Batches) > 0 {
+		fmt.Fprintf(b, "open at the provider: %s, counted as spent at worst\n", batchesText(len(r.Batches)))
+	}
+	for i := range r.Batches[:min(len(r.Batches), auditLines)] {
+		fmt.Fprintf(b, "  %s\n", r.Batches[i].text())
 	}
 	fmt.Fprintf(b, "doubled: %s rows\n", whole(len(r.Doubled)))
 	for _, d := range r.Doubled[:min(len(r.Doubled), auditLines)] {

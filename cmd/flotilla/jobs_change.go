@@ -106,7 +106,8 @@ func newJobsPruneCmd() *cobra.Command {
 		Use:   "prune",
 		Short: "Remove the jobs that ended long ago, with their answers",
 		Long: `Remove the jobs that ended long ago, with those of their answers that no other job
-has from the cache. What they cost stays counted.`,
+has from the cache. What they cost stays counted. Those with batches at the provider
+stay.`,
 		Example: "  flotilla jobs prune --older 90d --compact",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -131,9 +132,12 @@ has from the cache. What they cost stays counted.`,
 
 func newJobsRmCmd() *cobra.Command {
 	var flags jobsFlags
+	var abandon bool
 	cmd := &cobra.Command{
-		Use:     "rm ID…",
-		Short:   "Remove jobs, with their answers",
+		Use:   "rm ID…",
+		Short: "Remove jobs, with their answers",
+		Long: `Remove jobs, with their answers. One that has batches at the provider is kept: they
+may be answered and billed yet. What a job cost stays counted.`,
 		Example: "  flotilla jobs rm 7f3a",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -152,7 +156,11 @@ func newJobsRmCmd() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					if err := j.Remove(cmd.Context(), info.ID); err != nil {
+					remove := j.Remove
+					if abandon {
+						remove = j.Abandon
+					}
+					if err := remove(cmd.Context(), info.ID); err != nil {
 						return err
 					}
 					fmt.Fprintf(cmd.ErrOrStderr(), "job %s removed, %s of it settled: %s\n", info.Key, plural(counts.settled(), "row"), info.Command)
@@ -162,5 +170,7 @@ func newJobsRmCmd() *cobra.Command {
 		},
 	}
 	flags.add(cmd)
+	cmd.Flags().BoolVar(&abandon, "abandon", false, "also with batches at the provider, whose answers nobody will then collect")
+	group(cmd, groupAdvanced, "abandon")
 	return cmd
 }

@@ -20,6 +20,7 @@ type jobLine struct {
 	State    string         `json:"state"`
 	Rows     rowCounts      `json:"rows"`
 	SpentUSD flotilla.Money `json:"spent_usd"`
+	Open     int            `json:"open_batches"` // at the provider
 	Created  time.Time      `json:"created"`
 	Ended    *time.Time     `json:"ended"`
 	Emulated string         `json:"emulated,omitempty"`
@@ -92,7 +93,7 @@ func listJobs(ctx context.Context, j *journal.Journal, since time.Duration) ([]j
 func lineOf(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (jobLine, error) {
 	rows, err := countsOf(ctx, j, info)
 	return jobLine{
-		ID: info.Key, State: stateText(info), Rows: rows, SpentUSD: info.Spent, Created: info.Created, Ended: someTime(info.Ended),
+		ID: info.Key, State: stateText(info), Rows: rows, SpentUSD: info.Spent, Open: info.Batches, Created: info.Created, Ended: someTime(info.Ended),
 		Emulated: info.Realm.Emulated, Command: info.Command,
 	}, err
 }
@@ -110,7 +111,11 @@ func printJobs(w io.Writer, lines []jobLine) error {
 		if l.Emulated != "" {
 			spent += " emulated"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s/%s\t%s\t%s\t%s\t%s\n", l.ID, l.State, whole(l.Rows.settled()), whole(l.Rows.N),
+		state := l.State
+		if l.Open > 0 {
+			state += ", " + batchesText(l.Open) + " open"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s/%s\t%s\t%s\t%s\t%s\n", l.ID, state, whole(l.Rows.settled()), whole(l.Rows.N),
 			whole(l.Rows.Errored), spent, l.Created.Local().Format("2006-01-02 15:04"), l.Command)
 	}
 	return t.Flush()

@@ -17,7 +17,8 @@ type jobDetail struct {
 	Provider string          `json:"provider"`
 	Inputs   []string        `json:"inputs"`
 	Outputs  []string        `json:"outputs"`
-	Runs     int             `json:"runs"` // invocations
+	Runs     int             `json:"runs"`    // invocations
+	Batches  []batchLine     `json:"batches"` // at the provider
 	PID      int             `json:"pid,omitempty"`
 	Host     string          `json:"host,omitempty"`
 	Summary  json.RawMessage `json:"summary"` // of the last invocation that came to its end
@@ -61,6 +62,9 @@ func showJob(cmd *cobra.Command, j *journal.Journal, info *journal.JobInfo, asJS
 		return err
 	}
 	d := jobDetail{jobLine: line, Provider: info.Realm.Provider, Inputs: info.Inputs, Outputs: []string{}, Runs: info.Runs, Summary: info.Totals}
+	if d.Batches, err = batchesOf(cmd.Context(), j, info.ID); err != nil {
+		return err
+	}
 	for _, o := range info.Outs {
 		d.Outputs = append(d.Outputs, o.Path)
 	}
@@ -97,6 +101,9 @@ func (d *jobDetail) print(w io.Writer) error {
 		whole(r.N), whole(r.Succeeded), whole(r.Errored), whole(r.Expired), whole(r.Canceled), whole(r.Pending)))
 	if r.InDoubt > 0 {
 		p.field("in doubt", fmt.Sprintf("%s attempts; flotilla jobs audit %s lists them", whole(r.InDoubt), d.ID))
+	}
+	for i := range d.Batches {
+		p.field("batch", d.Batches[i].text())
 	}
 	p.field("spent", d.SpentUSD.String())
 	p.field("begun", d.Created.Local().Format(time.DateTime))

@@ -15,8 +15,10 @@ import (
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
-func newRunCmd() *cobra.Command {
-	f := &runFlags{}
+func newRunCmd() *cobra.Command { return (&runFlags{}).command() }
+
+// command is run with these flags.
+func (f *runFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run INPUT… [-o OUT]",
 		Short: "Carry every row of a file to a result",
@@ -183,7 +185,13 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 	if err := r.choose(ctx); err != nil {
 		return err
 	}
+	if c := r.report.chosen(); c != nil {
+		run.Promise(c.promise())
+	}
 	r.start(mark)
+	if err := r.sayForgotten(ctx); err != nil {
+		return err
+	}
 	if err := r.confirm(ctx); err != nil {
 		return err // closing the journal gives the job back
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
 // foretell says how the job would go by each of its routes, and chooses one.
@@ -26,6 +27,14 @@ func (r *runner) choose(ctx context.Context) (err error) {
 		r.route = c.route
 	}
 	return nil
+}
+
+// promise is what the summary holds the outcome against.
+func (c *planRoute) promise() job.Forecast {
+	return job.Forecast{
+		Route: c.Name, P5: seconds(c.P5S), P50: seconds(c.P50S), P95: seconds(c.P95S),
+		Cost5: c.P5USD, Cost50: c.P50USD, Cost95: c.P95USD,
+	}
 }
 
 // newReport is what a report says of the job itself.

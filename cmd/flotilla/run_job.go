@@ -51,7 +51,8 @@ func (r *runner) jobConfig(shape job.Shape, mark string) job.Config {
 		Output:  r.output(),
 		SkipBad: f.skipBad, Limit: f.limit, OutTokens: f.outTokens.mean, Retry: f.retry, NoCache: f.noCache, Reuse: f.reuse, FailFast: f.failFast,
 		NoSync: s.noSync(), Dir: r.spoolDir(), Command: r.command, Emulated: mark, Prices: f.prices(),
-		Options: opt, Now: now, Say: func(text string) { warn(r.err, text) }, Settled: r.settled,
+		KeyVariable: s.keyVariable,
+		Options:     opt, Now: now, Say: func(text string) { warn(r.err, text) }, Settled: r.settled,
 	}
 }
 

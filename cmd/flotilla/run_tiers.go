@@ -22,6 +22,10 @@ func (f *runFlags) checkTiers(s *Settings) error {
 	return withHint(errors.New("--tier "+tierNames[f.tier]+": no org may be used for it"), "tiers of an org in "+configName+" say what it may be used for")
 }
 
+// keyVariable is the environment variable that would hold an org's key; empty:
+// nobody has named one.
+func (s *Settings) keyVariable(org string) string { return s.KeyEnvs[org] }
+
 // noSync says that no org takes sync calls.
 func (s *Settings) noSync() bool {
 	return len(s.Orgs) > 0 && !slices.ContainsFunc(s.Orgs, func(o OrgSetting) bool { return !o.NoSync })

@@ -20,8 +20,9 @@ import (
 // that nobody said anything and the library's default holds.
 type Settings struct {
 	Env       *environment
-	Files     []string     // configuration files that were read, nearest first
-	Orgs      []OrgSetting // those whose key is set, in the order of naming
+	Files     []string          // configuration files that were read, nearest first
+	Orgs      []OrgSetting      // those whose key is set, in the order of naming
+	KeyEnvs   map[string]string // the variable that would hold the key, of every org that is named
 	AdminKeys []AdminKey
 
 	BaseURL     string // never empty

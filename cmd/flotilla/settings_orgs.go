@@ -36,12 +36,14 @@ func (s *Settings) readOrgs(f *settingsFlags, files []*configFile) error {
 }
 
 func (s *Settings) listOrgs(files []*configFile) error {
+	s.KeyEnvs = map[string]string{}
 	for _, c := range files {
 		if len(c.Orgs) > 0 {
 			return s.orgsFromFile(c)
 		}
 	}
 	for _, e := range envOrgs {
+		s.KeyEnvs[e.name] = e.variable
 		key, err := s.key(e.variable)
 		if err != nil {
 			return err
@@ -63,7 +65,7 @@ func (s *Settings) orgsFromFile(c *configFile) error {
 		if seen[o.Name] {
 			return c.Orgs[i].Name.errorf("two orgs are named %q", o.Name)
 		}
-		seen[o.Name] = true
+		seen[o.Name], s.KeyEnvs[o.Name] = true, o.KeyEnv
 		if o.Key == "" {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("org %s is left out: %s is not set", o.Name, o.KeyEnv))
 			continue

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+// commandWords reads a command as commandLine writes it back into words. The
+// error says that it is none.
+func commandWords(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	begun, quoted := false, false
+	end := func() {
+		if begun {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		begun = false
+	}
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '\'':
+			quoted, begun = !quoted, true
+		case quoted:
+			word.WriteByte(c)
+		case c == ' ':
+			end()
+		case c == '\\' && i+1 < len(line):
+			i++
+			word.WriteByte(line[i])
+			begun = true
+		default:
+			word.WriteByte(c)
+			begun = true
+		}
+	}
+	if quoted {
+		return nil, fmt.Errorf("the command of the job ends in a quotation: %s", line)
+	}
+	end()
+	return words, nil
+}
+
+// runAgain is the command of a job, ready to be run in this process: flags as
+// they were given, inputs as they were named.
+func runAgain(cmd *cobra.Command, info *journal.JobInfo) (*runFlags, *cobra.Command, []string, error) {
+	words, err := commandWords(info.Command)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if len(words) < 2 || words[1] != "run" {
+		return nil, nil, nil, fmt.Errorf("the command of job %s is not one of run: %s", info.Key, info.Command)
+	}
+	f := &runFlags{}
+	again := f.command()
+	if err := again.ParseFlags(words[2:]); err != nil {
+		return nil, nil, nil, fmt.Errorf("the command of job %s: %w", info.Key, err)
+	}
+	again.SetContext(cmd.Context())
+	again.SetIn(cmd.InOrStdin())
+	again.SetOut(cmd.OutOrStdout())
+	again.SetErr(cmd.ErrOrStderr())
+	inputs := again.Flags().Args()
+	for _, in := range inputs {
+		if in == "-" {
+			return nil, nil, nil, errors.New("its input was standard input, which is gone")
+		}
+	}
+	return f, again, inputs, nil
+}
