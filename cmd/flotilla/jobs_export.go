@@ -189,6 +189,12 @@ func (a archive) Append(records []flotilla.Record) error {
 	return nil
 }
 
+func (a archive) Batches(context.Context) ([]flotilla.OpenBatch, error) { return nil, nil }
+
+func (a archive) OutStats(context.Context, string) (n int64, mean, p95 float64, err error) {
+	return 0, 0, 0, nil
+}
+
 func (a archive) Out(context.Context, string) (int64, error)       { return 0, nil }
 func (a archive) Wrote(int64)                                      {}
 func (a archive) Spent(context.Context) (flotilla.Money, error)    { return a.info.Spent, nil }

@@ -52,6 +52,8 @@ type event struct {
 	limit string
 	value float64
 	until time.Time
+	batch string // the provider's id
+	took  time.Duration
 }
 
 // watched is what progress looks at.
@@ -270,8 +272,8 @@ func (p *progress) eventOf(n *flotilla.Notice) *event {
 		text = "flotilla: " + text + p.openedFrom(n)
 	}
 	return &event{
-		at: n.At, kind: noticeKinds[n.Kind], text: text, org: n.Org, pool: n.Pool,
-		class: n.Class, limit: n.Limit, value: n.Value, until: n.Until,
+		at: n.At, kind: nameOf(n.Kind), text: text, org: n.Org, pool: n.Pool,
+		class: n.Class, limit: n.Limit, value: n.Value, until: n.Until, batch: n.BatchID, took: n.Took,
 	}
 }
 
@@ -289,6 +291,11 @@ func (p *progress) openedFrom(n *flotilla.Notice) string {
 		}
 	}
 	return ""
+}
+
+// nameOf names a notice for programs.
+func nameOf(kind flotilla.NoticeKind) string {
+	return cmp.Or(noticeKinds[kind], batchNoticeKinds[kind])
 }
 
 // noticeKinds name notices for programs.

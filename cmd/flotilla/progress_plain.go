@@ -70,6 +70,8 @@ type jsonEvent struct {
 	Limit string     `json:"limit,omitempty"`
 	Value float64    `json:"value,omitempty"`
 	Until *time.Time `json:"until,omitempty"`
+	Batch string     `json:"batch,omitempty"`  // the provider's id
+	TookS float64    `json:"took_s,omitempty"` // of a batch, since its create
 }
 
 func (v *jsonView) show(s *standing) {
@@ -86,7 +88,7 @@ func (v *jsonView) show(s *standing) {
 }
 
 func (v *jsonView) event(e *event) {
-	v.write(jsonEvent{"event", e.at, e.kind, e.text, e.org, e.pool, e.class, e.limit, e.value, someTime(e.until)})
+	v.write(jsonEvent{"event", e.at, e.kind, e.text, e.org, e.pool, e.class, e.limit, e.value, someTime(e.until), e.batch, e.took.Seconds()})
 }
 
 func (v *jsonView) end() {}

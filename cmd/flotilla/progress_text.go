@@ -226,5 +226,5 @@ func noticeText(n *flotilla.Notice) string {
 	case flotilla.StoreFailed:
 		return "the journal cannot be written: nothing more is sent"
 	}
-	return ""
+	return batchNoticeText(n)
 }

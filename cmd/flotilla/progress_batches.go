@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/flotilla-llm/flotilla"
+)
+
+// batchNoticeKinds name notices about batches for programs.
+var batchNoticeKinds = map[flotilla.NoticeKind]string{
+	flotilla.BatchPlaced: "batch_made", flotilla.BatchFound: "batch_found", flotilla.BatchEnded: "batch_ended", flotilla.BatchCanceled: "batch_canceled",
+	flotilla.BatchStalled: "batch_stalled", flotilla.BatchGone: "batch_lost", flotilla.BatchOrphaned: "batch_orphaned",
+	flotilla.BatchStrange: "batch_strange", flotilla.StrangeResult: "strange_result", flotilla.QueueFull: "queue_full",
+}
+
+// batchNoticeText is a notice about a batch for people; empty: not worth a line.
+// That one was made is none: its end is.
+func batchNoticeText(n *flotilla.Notice) string {
+	org, rows, id := title(n.Org), plural(int(n.Value), "row"), n.BatchID
+	if id == "" {
+		id = "a batch"
+	}
+	switch n.Kind {
+	case flotilla.BatchEnded:
+		return fmt.Sprintf("%s: a batch of %s ended after %s", org, rows, span(n.Took))
+	case flotilla.BatchFound:
+		return fmt.Sprintf("%s: %s of %s is taken for one whose create got no answer, until its results prove it", org, id, rows)
+	case flotilla.BatchCanceled:
+		return fmt.Sprintf("%s: canceling %s of %s, %s old; its answers are collected, the rest goes again", org, id, rows, span(n.Took))
+	case flotilla.BatchStalled:
+		return fmt.Sprintf("%s: %s of %s has not ended after %s: it may not proceed", org, id, rows, span(n.Took))
+	case flotilla.BatchGone:
+		return fmt.Sprintf("%s: %s can no longer be asked for: its %s go again, its dollars stay in doubt", org, id, rows)
+	case flotilla.BatchOrphaned:
+		return fmt.Sprintf("%s: %s of %s waits for the key of the org that made it", org, id, rows)
+	case flotilla.BatchStrange:
+		return fmt.Sprintf("%s: %s is another's, and is left alone", org, id)
+	case flotilla.StrangeResult:
+		return fmt.Sprintf("%s: %s has a result for a row that is not in it, or has one already: it is left out", org, id)
+	case flotilla.QueueFull:
+		return fmt.Sprintf("%s: its batch queue has no room for %s", org, rows)
+	}
+	return ""
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+)
+
+// Every notice about a batch has a name for programs, and all but its making a
+// line for people.
+func TestBatchNotices(t *testing.T) {
+	for kind, want := range map[flotilla.NoticeKind]string{
+		flotilla.BatchPlaced:   "",
+		flotilla.BatchEnded:    "org batch: a batch of 500 rows ended after 5 min",
+		flotilla.BatchFound:    "org batch: msgbatch_1 of 500 rows is taken for one whose create got no answer, until its results prove it",
+		flotilla.BatchCanceled: "org batch: canceling msgbatch_1 of 500 rows, 5 min old; its answers are collected, the rest goes again",
+		flotilla.BatchStalled:  "org batch: msgbatch_1 of 500 rows has not ended after 5 min: it may not proceed",
+		flotilla.BatchGone:     "org batch: msgbatch_1 can no longer be asked for: its 500 rows go again, its dollars stay in doubt",
+		flotilla.BatchOrphaned: "org batch: msgbatch_1 of 500 rows waits for the key of the org that made it",
+		flotilla.BatchStrange:  "org batch: msgbatch_1 is another's, and is left alone",
+		flotilla.StrangeResult: "org batch: msgbatch_1 has a result for a row that is not in it, or has one already: it is left out",
+		flotilla.QueueFull:     "org batch: its batch queue has no room for 500 rows",
+	} {
+		n := flotilla.Notice{Kind: kind, Org: "batch", BatchID: "msgbatch_1", Value: 500, Took: 5 * time.Minute}
+		if got := noticeText(&n); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if nameOf(kind) == "" {
+			t.Errorf("kind %d has no name", kind)
+		}
+	}
+}
