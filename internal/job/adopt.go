@@ -27,13 +27,24 @@ func (a *adoption) at(call int) int64 {
 func (r *Run) adoptable(ctx context.Context, standing Standing) (*adoption, error) {
 	a := &adoption{}
 	var err error
+	if r.batches, err = r.book.Batches(ctx); err != nil {
+		return nil, err
+	}
+	r.inBatch = newCallSet(r.x.calls()) // they are paid for: their own answers are waited for
+	for i := range r.batches {
+		for _, call := range r.batches[i].Rows {
+			if r.x.holds(call) {
+				r.inBatch.add(call)
+			}
+		}
+	}
 	if !r.cfg.NoCache {
 		if a.cached, err = r.cachedFor(ctx, standing); err != nil {
 			return nil, err
 		}
 	}
 	a.reused, err = r.reusable(func(call int) bool {
-		return standing.Outcome(call) == Pending && (a.cached == nil || a.cached[call] == 0)
+		return standing.Outcome(call) == Pending && !r.inBatch.has(call) && (a.cached == nil || a.cached[call] == 0)
 	})
 	return a, err
 }
@@ -43,7 +54,7 @@ func (r *Run) adoptable(ctx context.Context, standing Standing) (*adoption, erro
 func (r *Run) cachedFor(ctx context.Context, standing Standing) ([]int64, error) {
 	var pending []int
 	for call := range r.x.calls() {
-		if r.x.holds(call) && standing.Outcome(call) == Pending {
+		if r.x.holds(call) && standing.Outcome(call) == Pending && !r.inBatch.has(call) {
 			pending = append(pending, call)
 		}
 	}

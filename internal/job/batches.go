@@ -8,24 +8,10 @@ import (
 	"github.com/flotilla-llm/flotilla"
 )
 
-// batcher is a Book that knows of batches.
-type batcher interface {
-	// Batches are the job's batches that have not been taken in, with those of
-	// their calls that have no outcome.
-	Batches(ctx context.Context) ([]flotilla.OpenBatch, error)
-}
-
-func (r *Run) open(ctx context.Context) ([]flotilla.OpenBatch, error) {
-	if b, ok := r.book.(batcher); ok {
-		return b.Batches(ctx)
-	}
-	return nil, nil
-}
-
 // stock reads which batches of the job are open and makes free what is in none
 // of them: a call in one is neither sent again nor in doubt.
 func (r *Run) stock(ctx context.Context) (err error) {
-	if r.batches, err = r.open(ctx); err != nil {
+	if r.batches, err = r.book.Batches(ctx); err != nil {
 		return err
 	}
 	r.src.stock(r.batches)

@@ -88,6 +88,13 @@ type Book interface {
 	Out(ctx context.Context, path string) (durable int64, err error)
 	Wrote(durable int64)
 
+	// Batches are the job's batches that have not been taken in, with those of
+	// their calls that have no outcome.
+	Batches(ctx context.Context) ([]flotilla.OpenBatch, error)
+	// OutStats is how many answers of a model there are to the job's template, in
+	// any job, the mean of their output tokens and the 95th percentile.
+	OutStats(ctx context.Context, model string) (n int64, mean, p95 float64, err error)
+
 	Spent(ctx context.Context) (flotilla.Money, error) // over all runs, in doubt at worst case
 	// Totals is what the last End that had some was given; nil: there are none.
 	Totals(ctx context.Context) (json.RawMessage, error)
@@ -114,7 +121,10 @@ type Spec struct {
 	Emulated string // provenance mark of the provider; empty: the real one
 	Command  string // for people, without secrets
 	Inputs   []string
-	N        int  // calls, those of rows set aside included
+	N        int // calls, those of rows set aside included
+	// Template is the same for jobs whose requests are made alike: how long
+	// answers are is learned by it.
+	Template uint64
 	Fresh    bool // begin anew where the job has finished (--no-cache)
 }
 

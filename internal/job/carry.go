@@ -185,7 +185,7 @@ func (r *Run) summary(ctx context.Context, report *flotilla.Report) (s Summary, 
 		return s, err
 	}
 	s.kept(r.promise, p.Spent, report.Started, report.Ended)
-	open, err := r.open(ctx)
+	open, err := r.book.Batches(ctx)
 	s.leave(open, report, r.cfg.Now(), r.cfg.KeyVariable)
 	return s, err
 }

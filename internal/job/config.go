@@ -25,6 +25,7 @@ type Config struct {
 	SkipBad   bool     // rows that are at fault are set aside and the rest goes on
 	Limit     int      // only the first rows; 0: all
 	OutTokens int      // expected tokens of an answer; 0: to be learned
+	OutP95    int      // their 95th percentile; 0: not given
 	Retry     []string // errored, expired, canceled, truncated, refused: sent again
 	NoCache   bool     // answers of other jobs are not used
 	Reuse     []string // earlier result files whose answers are used
@@ -42,9 +43,10 @@ type Config struct {
 
 	KeyVariable func(org string) string // that holds an org's key, for hints; nil: not known
 
-	Now     func() time.Time // of the fleet's clock; nil: the machine's
-	Say     func(string)     // told lines for people, such as warnings; nil: nobody
-	Settled func(Progress)   // told of every settled row, from the fleet's goroutine: must not block; nil: nobody
+	Now     func() time.Time                     // of the fleet's clock; nil: the machine's
+	Say     func(string)                         // told lines for people, such as warnings; nil: nobody
+	Learned func(model string, out, p95 float64) // told once how long a model's answers are, where it was not known; from the fleet's goroutine; nil: nobody
+	Settled func(Progress)                       // told of every settled row, from the fleet's goroutine: must not block; nil: nobody
 }
 
 // Progress is how a run stands, for a display.

@@ -29,8 +29,8 @@ func (s *source) setback(call int) (failed int, doubt bool) {
 
 // itemSize is what a body takes in a create, at most: the number of the batch is
 // not known yet.
-func (s *source) itemSize(call, body int) int64 {
-	return int64(wire.BatchItemSize(wire.RowID{Job: s.name, Intent: math.MaxInt64, Row: call}, body))
+func itemSize(job string, call, body int) int64 {
+	return int64(wire.BatchItemSize(wire.RowID{Job: job, Intent: math.MaxInt64, Row: call}, body))
 }
 
 // Pull returns the next calls from the near end. While a canary is out there

@@ -27,7 +27,7 @@ type books struct{ *journal.Journal }
 
 func (b books) Begin(ctx context.Context, s Spec) (Book, error) {
 	j, err := b.Journal.Begin(ctx, journal.JobSpec{
-		Identity: s.Identity, Provider: s.Provider, Emulated: s.Emulated, Command: s.Command, Inputs: s.Inputs, N: s.N, Fresh: s.Fresh,
+		Identity: s.Identity, Provider: s.Provider, Emulated: s.Emulated, Command: s.Command, Inputs: s.Inputs, N: s.N, Template: s.Template, Fresh: s.Fresh,
 	})
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (f *fakeFleet) one(ctx context.Context, src flotilla.Source, opt flotilla.O
 	rec := flotilla.Record{
 		Kind: flotilla.OutcomeRecord, Job: opt.Job, Row: row.Index, Attempt: int64(len(f.sent)), At: res.At, Org: res.Org, Pool: row.Facts.Pool,
 		Tier: res.Tier, Model: res.Model, Type: "succeeded", Cost: res.Cost, Charged: res.Cost, Hash: row.Facts.Hash, Nth: row.Nth, Answer: res.Message,
-		Attempts: 1, Latency: res.Latency, StopReason: res.StopReason, Emulated: res.Emulated,
+		Attempts: 1, Latency: res.Latency, StopReason: res.StopReason, Emulated: res.Emulated, Out: outputTokens(res.Message),
 	}
 	if res.Err != nil {
 		rec.Type, rec.Answer = "errored", flotilla.Envelope(res.Err)

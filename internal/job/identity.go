@@ -35,6 +35,33 @@ func (x *index) identity() [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
+// template is the same for jobs whose requests are made alike, whatever they are
+// about: prompt, system and params where the job makes bodies of rows, else the
+// shapes of the bodies. The model is told apart elsewhere.
+func (x *index) template() uint64 {
+	s := x.build.shape
+	h := sha256.New()
+	part := func(p []byte) {
+		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p))))
+		_, _ = h.Write(p)
+	}
+	part([]byte("flotilla template 1"))
+	for _, p := range []string{s.Prompt, s.System, string(wire.Canonical(nil, []byte(orEmpty(s.Params))))} {
+		part([]byte(p))
+	}
+	if x.build.prompt == nil {
+		shapes := make([]uint64, len(x.kinds))
+		for i, k := range x.kinds {
+			shapes[i] = k.shape
+		}
+		slices.Sort(shapes)
+		for _, shape := range slices.Compact(shapes) {
+			part(binary.BigEndian.AppendUint64(nil, shape))
+		}
+	}
+	return first8([16]byte(h.Sum(nil)))
+}
+
 func orEmpty(params string) string {
 	if params == "" {
 		return "{}"

@@ -148,8 +148,12 @@ func answerOf(res *flotilla.Result) Answer {
 	}
 	a.Outcome, a.Body = Errored, flotilla.Envelope(res.Err)
 	var canceled *flotilla.CanceledError
-	if errors.As(res.Err, &canceled) {
+	var expired *flotilla.ExpiredError
+	switch {
+	case errors.As(res.Err, &canceled):
 		a.Outcome, a.Body = Canceled, nil
+	case errors.As(res.Err, &expired):
+		a.Outcome, a.Body = Expired, nil
 	}
 	var api *flotilla.APIError
 	if errors.As(res.Err, &api) {

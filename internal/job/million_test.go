@@ -144,7 +144,7 @@ func settleAll(b *testing.B, bench *bench, n int) {
 		res := answered(fmt.Sprintf("text <%d> é %s", i, strings.Repeat("and more ", 20)), "end_turn")
 		r := flotilla.Record{
 			Kind: flotilla.OutcomeRecord, Job: run.book.ID(), Row: i, Attempt: int64(i + 1), Org: "high", Pool: "haiku-4.5", Tier: "sync", Model: "claude-haiku-4-5",
-			Type: "succeeded", Cost: res.Cost, Charged: res.Cost, Hash: run.x.row(i).key, Answer: res.Message, Attempts: 1, StopReason: "end_turn", At: time.Unix(1_800_000_000, 0),
+			Type: "succeeded", Cost: res.Cost, Charged: res.Cost, Hash: run.x.row(i).key, Answer: res.Message, Attempts: 1, StopReason: "end_turn", At: time.Unix(1_800_000_000, 0), Out: 5,
 		}
 		if i%20 == 0 {
 			r.Type, r.Status, r.StopReason, r.Answer = "errored", 529, "", flotilla.Envelope(refusal(529, "overloaded_error", "Overloaded").Err)

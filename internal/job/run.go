@@ -23,6 +23,9 @@ type Run struct {
 	src   *source
 
 	batches []flotilla.OpenBatch // of earlier runs, not taken in
+	inBatch callSet              // their calls
+	lengths lengths
+	sample  map[string][]int64 // output tokens of a model's first answers, while they are counted
 
 	limit    int // calls below it are this run's
 	tally    *tally
@@ -48,6 +51,7 @@ type Plan struct {
 	Models   []string
 	Priced   string // date of the price table
 	Tokens   int64  // estimated input tokens of the pending rows
+	Classes  []Class
 	Expected flotilla.Money
 	Worst    flotilla.Money // of the pending rows
 	Spent    flotilla.Money // by earlier runs
@@ -70,7 +74,8 @@ func Open(ctx context.Context, fleet Fleet, cfg Config) (_ *Run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{cfg: cfg, fleet: fleet, tally: newTally()}
+	r := &Run{cfg: cfg, fleet: fleet, tally: newTally(), sample: map[string][]int64{}}
+	r.lengths = lengths{length{mean: float64(cfg.OutTokens), p95: float64(cfg.OutP95), source: OutGiven}, map[string]length{}}
 	var inputs []*input
 	defer func() {
 		if err != nil && r.x == nil {
@@ -160,12 +165,7 @@ func (r *Run) Close() error {
 // runs and by answers kept elsewhere. An OUT that is there is checked before
 // anything of it, or in the journal, is changed.
 func (r *Run) Begin(ctx context.Context, j Journal) (err error) {
-	s := &r.cfg.Shape
-	spec := Spec{
-		Identity: r.x.identity(), Provider: s.Provider, Emulated: r.cfg.Emulated, Command: r.cfg.Command,
-		Inputs: r.cfg.Inputs, N: r.x.calls(), Fresh: r.cfg.NoCache,
-	}
-	if r.book, err = j.Begin(ctx, spec); err != nil {
+	if r.book, err = j.Begin(ctx, r.spec()); err != nil {
 		return err
 	}
 	defer func() {
@@ -214,6 +214,15 @@ func (r *Run) Begin(ctx context.Context, j Journal) (err error) {
 	return r.begun(ctx, standing)
 }
 
+// spec is what a journal finds the job by.
+func (r *Run) spec() Spec {
+	s := &r.cfg.Shape
+	return Spec{
+		Identity: r.x.identity(), Provider: s.Provider, Emulated: r.cfg.Emulated, Command: r.cfg.Command,
+		Inputs: r.cfg.Inputs, N: r.x.calls(), Template: r.x.template(), Fresh: r.cfg.NoCache,
+	}
+}
+
 // begun prepares the sending, once all that is known elsewhere was taken over.
 func (r *Run) begun(ctx context.Context, standing Standing) (err error) {
 	p := &r.plan
@@ -245,11 +254,15 @@ func (r *Run) begun(ctx context.Context, standing Standing) (err error) {
 		}
 	}
 	p.Pending = r.src.left
+	if err := r.learn(ctx, standing); err != nil {
+		return err
+	}
 	if err := r.stock(ctx); err != nil {
 		return err
 	}
 	r.src.canary = canaries(r.x, r.limit, func(call int) bool { return standing.Outcome(call) == Succeeded }, r.src.free.has)
 	r.forecast(r.src.free.has)
+	r.watch()
 	return nil
 }
 
@@ -267,6 +280,7 @@ func (r *Run) settled(a *Answer, again resend) {
 		r.tally.drop(again.was)
 	}
 	r.tally.add(a, func() string { return r.idOf(a.Row) })
+	r.settledLength(a)
 	r.report(a)
 }
 

@@ -28,6 +28,7 @@ func (s *Summary) leave(open []flotilla.OpenBatch, report *flotilla.Report, now 
 	for _, b := range open {
 		one := RunningBatch{
 			Org: b.Org, ID: b.ID, Number: b.Number, Rows: len(b.Rows), AgeS: max(now.Sub(b.At), 0).Seconds(), WorstUSD: b.Worst,
+			KeyLacks: slices.ContainsFunc(report.Orphans, func(o flotilla.OpenBatch) bool { return o.Number == b.Number }),
 		}
 		if variable != nil {
 			one.Variable = variable(b.Org)

@@ -100,11 +100,11 @@ func (s *source) weight(call int) load {
 	e := s.x.row(call)
 	w := load{
 		rows: 1, worst: batchWorst(e.worst), in: int64(e.in), out: int64(s.x.kinds[e.kind].out), room: int64(e.maxTokens),
-		bytes: s.itemSize(call, int(e.size)),
+		bytes: itemSize(s.name, call, int(e.size)),
 	}
 	if r, ok := s.again[call]; ok && r.grow != nil {
 		f := &r.grow.facts
-		w.worst, w.in, w.room, w.bytes = batchWorst(f.Worst), int64(f.In), int64(f.MaxTokens), s.itemSize(call, f.Size)
+		w.worst, w.in, w.room, w.bytes = batchWorst(f.Worst), int64(f.In), int64(f.MaxTokens), itemSize(s.name, call, f.Size)
 	}
 	return w
 }
