@@ -14,6 +14,7 @@ type Audit struct {
 	Doubled []Doubled
 	Booked  flotilla.Money // what the sums say of the job
 	Counted flotilla.Money // what its records say; cleared doubts taken off
+	Adrift  []int64        // numbers of batches whose rows, or money, are not those that its records leave
 
 	// Of OUT, where lines were given.
 	Missing []int // settled rows without a line
@@ -24,7 +25,8 @@ type Audit struct {
 // Doubt is an attempt that may have been answered and billed.
 type Doubt struct {
 	Row       int
-	Attempt   int64
+	Attempt   int64 // 0: a batch carried it
+	Batch     int64 // the number of that batch's intent; 0: none
 	At        time.Time
 	Org       string
 	Model     string
@@ -67,6 +69,9 @@ func (a *Audit) compare(row, lines int, settled bool) {
 	}
 }
 
+const doubtColumns = `SELECT row, max(attempt, 0), coalesce((SELECT number FROM batch WHERE id = -attempt), 0), at, charged, doubt,
+	(SELECT org FROM lane WHERE id = lane), (SELECT model FROM lane WHERE id = lane) `
+
 // openAttempts and openOutcomes are the attempts of a job that are in doubt and
 // were not cleared.
 const (
@@ -76,12 +81,14 @@ const (
 
 func (a *Audit) read(l *link, job int64, st *State) (err error) {
 	if err := l.each(func(rows *sql.Rows) error { return a.doubt(rows, st) },
-		`SELECT row, attempt, at, charged, doubt, (SELECT org FROM lane WHERE id = lane), (SELECT model FROM lane WHERE id = lane) `+openAttempts+
-			` UNION ALL SELECT row, attempt, at, charged, doubt, (SELECT org FROM lane WHERE id = lane), (SELECT model FROM lane WHERE id = lane) `+openOutcomes+
+		doubtColumns+openAttempts+` UNION ALL `+doubtColumns+openOutcomes+
 			` ORDER BY at`, job, job); err != nil {
 		return err
 	}
 	if err := l.each(a.doubled, "SELECT row, count(*) FROM outcome WHERE job = ? AND type = 1 AND cached = 0 GROUP BY row, hash, nth HAVING count(*) > 1 ORDER BY row", job); err != nil {
+		return err
+	}
+	if err := a.batches(l, job); err != nil {
 		return err
 	}
 	if a.Booked, err = spentOf(l, job); err != nil {
@@ -99,11 +106,37 @@ func (a *Audit) read(l *link, job int64, st *State) (err error) {
 func (a *Audit) doubt(rows *sql.Rows, st *State) error {
 	var d Doubt
 	var at, doubt int64
-	err := rows.Scan(&d.Row, &d.Attempt, &at, &d.Worst, &doubt, &d.Org, &d.Model)
+	err := rows.Scan(&d.Row, &d.Attempt, &d.Batch, &at, &d.Worst, &doubt, &d.Org, &d.Model)
 	d.At, d.Crashed = time.Unix(0, at), doubt == lost
 	d.Succeeded = d.Row < st.Rows() && st.Outcome(d.Row) == Succeeded
 	a.Doubts = append(a.Doubts, d)
 	return err
+}
+
+// batches compares what each batch says is left of it with what its records
+// leave.
+func (a *Audit) batches(l *link, job int64) error {
+	open, err := openBatches(l, job)
+	if err != nil {
+		return err
+	}
+	left := map[int64]*openBatch{}
+	for i := range open {
+		left[open[i].number] = &open[i]
+	}
+	return l.each(func(rows *sql.Rows) error {
+		var number, held, worst int64
+		var due, sent int
+		var closed bool
+		if err := rows.Scan(&number, &held, &worst, &due, &sent, &closed); err != nil {
+			return err
+		}
+		o := left[number]
+		if closed && held != 0 || held < 0 || held > worst || !closed && (o.left != due || len(o.rows) != sent || due == 0) {
+			a.Adrift = append(a.Adrift, number)
+		}
+		return nil
+	}, "SELECT number, held, worst, due, sent, closed > 0 FROM batch WHERE job = ? ORDER BY id", job)
 }
 
 func (a *Audit) doubled(rows *sql.Rows) error {

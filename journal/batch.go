@@ -23,8 +23,6 @@ type batch struct {
 	rows  []uint32 // rising
 	ended []uint64 // a bit for each of rows
 	left  int      // bits not set
-
-	stale bool // changed by this transaction
 }
 
 func newBatch(rows []uint32) batch {
@@ -116,7 +114,7 @@ func (a *appending) rowEnd(b *book, r *flotilla.Record) (ended, error) {
 	s := b.sumOf(t.due)
 	s.spent += r.Charged
 	if t.end(r.Row) {
-		t.stale = true
+		b.change(t)
 		if r.Kind == flotilla.OutcomeRecord && r.Type == outcomeNames[Succeeded] {
 			t.won++
 		}
@@ -142,7 +140,8 @@ func (t *batch) close() { t.closed, t.rows, t.ended = true, nil, nil }
 // batchClosed releases what is left.
 func (a *appending) batchClosed(b *book, t *batch, r *flotilla.Record) error {
 	b.sumOf(t.due).held -= t.held
-	t.held, t.stale = 0, true
+	t.held = 0
+	b.change(t)
 	t.close()
 	// Where the record says how long it took, that is the server's own word.
 	_, err := a.j.w.exec(`UPDATE batch SET closed = CASE WHEN ?3 > 0 AND made > 0 THEN made + ?3 WHEN closed > 0 THEN closed ELSE ?2 END WHERE id = ?1`,
@@ -163,7 +162,8 @@ func (a *appending) batchLost(b *book, t *batch, r *flotilla.Record) error {
 		bulk.args = append(bulk.args, b.job, t.run, row, -t.id, t.lane, r.At.UnixNano(), t.day, int64(charged), doubted, false, 0, 0)
 		rest, n = rest-charged, n-1
 	}
-	t.held, t.stale, t.left = 0, true, 0
+	t.held, t.left = 0, 0
+	b.change(t)
 	t.close()
 	_, err := a.j.w.exec("UPDATE batch SET closed = ?, lost = 1 WHERE id = ?", stamp(r.At), t.id)
 	return err
@@ -202,16 +202,18 @@ func (a *appending) batchOf(b *book, number int64) (*batch, error) {
 	return b.batches[number], nil
 }
 
+func (b *book) change(t *batch) {
+	if !slices.Contains(b.changed, t) { // of one or two, as results come
+		b.changed = append(b.changed, t)
+	}
+}
+
 // writeBatches brings the rows of batches up to date.
 func (j *Journal) writeBatches(b *book) error {
-	for _, t := range b.batches {
-		if !t.stale {
-			continue
-		}
+	for _, t := range b.changed {
 		if _, err := j.w.exec("UPDATE batch SET held = ?, due = ?, won = ? WHERE id = ?", int64(t.held), t.left, t.won, t.id); err != nil {
 			return err
 		}
-		t.stale = false
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ type book struct {
 	sums map[due]*sum         // of this transaction
 
 	batches map[int64]*batch // by number, those that were asked for
+	changed []*batch         // of them, those that this transaction changed
 	loaded  bool             // all open ones of earlier runs are among them
 
 	spans []*span // of open intents, oldest first
@@ -123,7 +124,7 @@ func (b *book) finish(committed bool) {
 		clear(b.batches)
 		b.loaded = false
 	}
-	b.undo, b.born = b.undo[:0], false
+	b.undo, b.born, b.changed = b.undo[:0], false, b.changed[:0]
 	clear(b.sums)
 	for len(b.spans) > 0 && b.spans[0].live == 0 {
 		b.spans = b.spans[1:]

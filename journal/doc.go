@@ -14,6 +14,10 @@
 // An intent of a dead process without an attempt or outcome is in doubt: its
 // worst case counts as spent until [Journal.ClearDoubt].
 //
+// A batch goes on when its process dies: its rows are not in doubt but in the
+// batch, and what they may cost stays reserved until each has come back, or the
+// batch is closed ([Job.Batches], [Journal.OpenBatches]).
+//
 // Keys are in no table: an org is known by the name its owner gave it.
 //
 // # Sharing

@@ -113,14 +113,15 @@ type BatchInfo struct {
 	Worst     flotilla.Money // still reserved
 	Sure      bool           // proven ours
 	Canceling bool           // its end was asked for
+	Held      bool           // a live process has its job
 }
 
 // OpenBatches lists the batches of all jobs that are not closed, the oldest
 // first.
 func (j *Journal) OpenBatches(ctx context.Context) ([]BatchInfo, error) {
 	var list []BatchInfo
-	err := j.readOne(ctx, "list open batches", func(l *link) error {
-		return l.each(func(rows *sql.Rows) error {
+	err := j.read(ctx, "list open batches", func(l *link) error {
+		err := l.each(func(rows *sql.Rows) error {
 			var o BatchInfo
 			var at int64
 			err := rows.Scan(&o.Job, &o.Key, &o.Realm.Provider, &o.Realm.Emulated, &o.Number, &o.ID, &o.Org, &o.OrgID, &o.Pool,
@@ -131,6 +132,14 @@ func (j *Journal) OpenBatches(ctx context.Context) ([]BatchInfo, error) {
 		}, `SELECT b.job, coalesce(j.key, ''), coalesce(j.provider, ''), coalesce(j.emulated, ''), b.number, b.name, l.org,
 				(SELECT text FROM word WHERE id = b.orgid), l.pool, b.due, b.sent, b.bytes, b.at, b.held, b.sure, b.canceling
 			FROM batch b JOIN lane l ON l.id = b.lane LEFT JOIN job j ON j.id = b.job WHERE b.closed = 0 ORDER BY b.id`)
+		for i := range list {
+			if err == nil {
+				var holder *Holder
+				holder, err = j.holder(l, list[i].Job)
+				list[i].Held = holder != nil
+			}
+		}
+		return err
 	})
 	return list, err
 }

@@ -77,6 +77,10 @@ func (job *Job) State(ctx context.Context) (*State, error) {
 
 func (j *Journal) state(ctx context.Context, job int64, n int) (*State, error) {
 	s := &State{rows: make([]rowState, n), at: make([]int64, n), stop: make([]uint32, n), text: map[uint32]string{}}
+	if job == 0 { // one that Peek did not find
+		s.Counts[Pending] = n
+		return s, ctx.Err()
+	}
 	err := j.read(ctx, "read the state of the job", func(l *link) error { return s.load(l, job) })
 	if err != nil {
 		return nil, err

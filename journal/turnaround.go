@@ -16,10 +16,9 @@ type Turnaround struct {
 	Canceled  bool          // its end was asked for
 }
 
-// Turnarounds reads how long the batches of an org took, the newest of the
-// last so many, the oldest of them first: what is known of its batch tier
-// before a run has seen an end. Lost ones, and such as were never made, say
-// nothing.
+// Turnarounds reads how long the last batches of an org took, so many of them,
+// in the order in which they were sent: what is known of its batch tier before
+// a run has seen an end. Lost ones, and such as were never made, say nothing.
 func (j *Journal) Turnarounds(ctx context.Context, realm Realm, org string, last int) ([]Turnaround, error) {
 	var list []Turnaround
 	err := j.readOne(ctx, "read how long batches of "+org+" took", func(l *link) error {
@@ -30,10 +29,10 @@ func (j *Journal) Turnarounds(ctx context.Context, realm Realm, org string, last
 			t.Made, t.Took = time.Unix(0, made), time.Duration(closed-made)
 			list = append(list, t)
 			return err
-		}, `SELECT * FROM (SELECT l.pool, b.sent, b.won, b.made, b.closed, b.canceling
+		}, `SELECT pool, sent, won, made, closed, canceling FROM (SELECT b.id, l.pool, b.sent, b.won, b.made, b.closed, b.canceling
 			FROM batch b JOIN lane l ON l.id = b.lane JOIN run r ON r.id = b.run
 			WHERE b.made > 0 AND b.closed > 0 AND b.lost = 0 AND l.org = ?2 AND r.realm = (SELECT id FROM word WHERE text = ?1)
-			ORDER BY b.id DESC LIMIT ?3) ORDER BY made`, realm.String(), org, last)
+			ORDER BY b.id DESC LIMIT ?3) ORDER BY id`, realm.String(), org, last)
 	})
 	return list, err
 }

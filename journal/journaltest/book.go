@@ -21,6 +21,7 @@ type Book interface {
 	Audit(ctx context.Context, job int64, lines func(row int) int) (*journal.Audit, error)
 	ClearDoubt(ctx context.Context, job int64) (journal.Cleared, error)
 	Remove(ctx context.Context, job int64) error
+	Abandon(ctx context.Context, job int64) error
 	Prune(ctx context.Context, before time.Time) (int, error)
 	Signal(ctx context.Context, job int64, s journal.Signal) error
 	Grant(ctx context.Context, job int64, at time.Time, want, limit flotilla.Money) (journal.Allowance, error)
@@ -31,6 +32,9 @@ type Book interface {
 	DayUse(ctx context.Context, realm journal.Realm, org, pool string, now time.Time) ([]journal.Use, error)
 	Note(ctx context.Context, realm journal.Realm, lane, name string, value float64, at time.Time) error
 	Hints(ctx context.Context, realm journal.Realm, lane string) (map[string]journal.Hint, error)
+	OpenBatches(ctx context.Context) ([]journal.BatchInfo, error)
+	Turnarounds(ctx context.Context, realm journal.Realm, org string, last int) ([]journal.Turnaround, error)
+	Peek(ctx context.Context, spec journal.JobSpec) (job Job, found bool, err error)
 	Close() error
 }
 
@@ -44,6 +48,8 @@ type Job interface {
 	Cached(ctx context.Context, n int, key func(row int) ([16]byte, int)) ([]int64, error)
 	Adopt(ctx context.Context, adoptions []journal.Adoption) error
 	Spent(ctx context.Context) (flotilla.Money, error)
+	Batches(ctx context.Context) ([]flotilla.OpenBatch, error)
+	OutStats(ctx context.Context, model string) (n int64, mean, p95 float64, err error)
 	Out(ctx context.Context, path string) (int64, error)
 	Wrote(durable int64)
 	Signal(ctx context.Context) (journal.Signal, error)
@@ -61,6 +67,11 @@ func (b sqliteBook) Begin(ctx context.Context, spec journal.JobSpec) (Job, error
 		return nil, err
 	}
 	return sqliteJob{job}, nil
+}
+
+func (b sqliteBook) Peek(ctx context.Context, spec journal.JobSpec) (Job, bool, error) {
+	job, found, err := b.Journal.Peek(ctx, spec)
+	return sqliteJob{job}, found, err
 }
 
 type sqliteJob struct{ *journal.Job }

@@ -53,3 +53,39 @@ func Settled(job int64, row int, attempt int64, kind string, charged flotilla.Mo
 	}
 	return r
 }
+
+// Sent is the record before a batch of rows is sent; number is that of its
+// intent.
+func Sent(job, number int64, worst flotilla.Money, rows ...int) flotilla.Record {
+	return flotilla.Record{
+		Kind: flotilla.BatchRecord, Step: flotilla.BatchIntent, Job: job, Batch: number, Rows: rows, Worst: worst, Bytes: 4711,
+		At: Noon, Org: "high", OrgID: "org-1", Pool: "sonnet-4", Tier: "batch",
+	}
+}
+
+// Step is the record of a further step of a batch.
+func Step(job, number int64, step flotilla.BatchStep) flotilla.Record {
+	r := Sent(job, number, 0)
+	r.Step, r.Rows, r.Bytes, r.At = step, nil, 0, Noon.Add(time.Duration(step)*time.Minute)
+	if step == flotilla.BatchMade {
+		r.BatchID = fmt.Sprintf("msgbatch_%d", number)
+	}
+	return r
+}
+
+// Carried is the record of a row's outcome that a batch gave.
+func Carried(job, number int64, row int, kind string, worst, charged flotilla.Money) flotilla.Record {
+	r := Settled(job, row, 0, kind, charged)
+	r.Batch, r.Worst, r.Tier, r.Status, r.Tokens, r.At = number, worst, "batch", 0, 0, Noon.Add(time.Hour)
+	if kind == "succeeded" {
+		r.Out = int64(row) + 1
+	}
+	return r
+}
+
+// Back is the record of a row that a batch gave back unsettled.
+func Back(job, number int64, row int, worst, charged flotilla.Money, doubt bool) flotilla.Record {
+	r := Ended(job, row, 0, charged, doubt)
+	r.Batch, r.Worst, r.Tier, r.At = number, worst, "batch", Noon.Add(time.Hour)
+	return r
+}

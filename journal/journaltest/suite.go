@@ -41,7 +41,20 @@ func Run(t *testing.T, open func(t testing.TB) Book) {
 		{"jobs are listed and found", listed},
 		{"audit finds what does not add up", audited},
 		{"a lone lease has the whole cap", loneLease},
+		{"peer-fault 10: a batch goes on in the next run", batchGoesOn},
+		{"a batch that was never made gives everything back", batchReleased},
+		{"a lost batch leaves doubts", batchLost},
+		{"rows of a batch come back once", batchTwice},
+		{"own failures in batches are told by status", batchFailures},
+		{"steps without an intent are refused whole", batchRefused},
+		{"open batches keep their job", batchKeepsJob},
+		{"money of a batch belongs to the day of sending", batchMidnight},
+		{"open batches of all jobs are listed", batchesListed},
+		{"batches tell how long they took", turnarounds},
+		{"answers tell how long they were", outputs},
+		{"a look takes nothing", peeked},
 		{"equal to the slow twin", twin},
+		{"batches equal to the slow twin's", batchTwin},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { tt.run(t, open(t)) })
