@@ -30,6 +30,8 @@ type request struct {
 	marked                bool     // a cache_control occurs somewhere
 	marks                 []Prefix // of [request.prefixes]
 	unknown               string   // the first field that no version knows
+	unbatched             string   // the first field that batches do not take
+	longOut               bool     // the longest answers of batches are asked for
 }
 
 // fields gives where each known field of a body goes.
@@ -89,6 +91,9 @@ func readRequest(body []byte) (*request, *apiError) {
 	r := &request{index: -1, marked: bytes.Contains(body, []byte(`"cache_control"`))}
 	root.ForEach(func(k, v gjson.Result) bool {
 		name := k.String()
+		if r.unbatched == "" && refusedInBatch(name, v) {
+			r.unbatched = name
+		}
 		if f := r.field(name); f != nil {
 			*f = v
 		} else if !passed[name] && r.unknown == "" {

@@ -22,6 +22,7 @@ type entry struct {
 	noSampling         bool // temperature, top_p, top_k other than the defaults are refused (4.7 and later)
 	noManualThinking   bool // thinking.type "enabled" is refused (4.7 and later)
 	noForcedTool       bool // tool_choice "any" and "tool" are refused
+	longOut            bool // takes the longest answers of batches
 	newTokenizer       bool // counts 1.3 times as many tokens (from Opus 4.7 on)
 	fast               bool // takes speed "fast", at twice the price
 	bandAbove, bandMul int64
@@ -85,6 +86,7 @@ func buildCatalog(es []entry) []entry {
 		e.noSampling = e.generation >= 407
 		e.noManualThinking = e.generation >= 407
 		e.newTokenizer = e.generation >= 407
+		e.longOut = e.generation >= 406 && (e.family == "opus" || e.family == "sonnet") || e.id == "claude-haiku-5-5"
 	}
 	return es
 }

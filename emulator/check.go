@@ -103,9 +103,9 @@ func (r *request) find(now time.Time) *apiError {
 }
 
 func (r *request) checkLength() *apiError {
-	if r.maxTokens > r.entry.maxOut {
+	if most := r.mostOutput(); r.maxTokens > most {
 		return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s",
-			r.maxTokens, r.entry.maxOut, r.model)
+			r.maxTokens, most, r.model)
 	}
 	return nil
 }

@@ -6,20 +6,26 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // faultSpec is a fault as POST /emulator/faults states it (interface.md
 // "Emulator"). Times are scaled; what is left out means everything.
 type faultSpec struct {
-	Org     string            `json:"org"`
-	Path    string            `json:"path"`
-	Share   *float64          `json:"share"`
-	AfterS  float64           `json:"after_s"`
-	ForS    float64           `json:"for_s"` // 0: for good
-	Count   *int64            `json:"count"` // null: any number
-	Kind    string            `json:"kind"`
-	Status  int               `json:"status"`
+	Org    string   `json:"org"`
+	Method string   `json:"method"` // "": any
+	Path   string   `json:"path"`   // see [faultSpec.covers]
+	Share  *float64 `json:"share"`
+	AfterS float64  `json:"after_s"`
+	ForS   float64  `json:"for_s"` // 0: for good
+	Count  *int64   `json:"count"` // null: any number
+	Kind   string   `json:"kind"`
+	Status int      `json:"status"`
+	// Performed lets a status fault of a batch endpoint do what was asked and
+	// replace the answer alone, as a proxy that gives up does.
+	Performed bool `json:"performed"`
+
 	Body    string            `json:"body"`
 	Headers map[string]string `json:"headers"`
 	DelayMS float64           `json:"delay_ms"`
@@ -104,11 +110,44 @@ func (fs *faults) drop(id string) bool {
 	return len(fs.list) < n
 }
 
+// covers says whether a fault is about a method and path. Its path covers
+// itself and everything below, but for "/v1/messages", which is that endpoint
+// alone; a segment in braces, "/v1/messages/batches/{id}/results", stands for
+// any, and "{$}" at the end for nothing below: "/v1/messages/batches/{$}" is
+// create and list.
+func (f *faultSpec) covers(method, path string) bool {
+	if f.Method != "" && !strings.EqualFold(f.Method, method) {
+		return false
+	}
+	if f.Path == "" || f.Path == path {
+		return true
+	}
+	if f.Path == "/v1/messages" {
+		return false
+	}
+	want, got := strings.Split(strings.TrimSuffix(f.Path, "/"), "/"), strings.Split(path, "/")
+	if last := len(want) - 1; want[last] == "{$}" {
+		want = want[:last]
+		if len(got) > len(want) {
+			return false
+		}
+	}
+	if len(got) < len(want) {
+		return false
+	}
+	for i, segment := range want {
+		if segment != got[i] && !strings.HasPrefix(segment, "{") {
+			return false
+		}
+	}
+	return true
+}
+
 // strikes says whether the fault hits a request; the draw is keyed as all of a
 // body's are, so a retry draws anew.
-func (f *fault) strikes(now time.Duration, path string, org int, k key) bool {
+func (f *fault) strikes(now time.Duration, r *http.Request, org int, k key) bool {
 	switch {
-	case f.Path != "" && f.Path != path, f.org >= 0 && f.org != org,
+	case !f.covers(r.Method, r.URL.Path), f.org >= 0 && f.org != org,
 		now < f.from, now >= f.until, f.Count != nil && f.hits >= *f.Count:
 		return false
 	}
@@ -129,7 +168,7 @@ type strike struct {
 }
 
 // strike asks all faults about a request. The world is locked.
-func (w *world) strike(now time.Duration, path string, org int, hash [16]byte) *strike {
+func (w *world) strike(now time.Duration, r *http.Request, org int, hash [16]byte) *strike {
 	if len(w.faults.list) == 0 {
 		return nil
 	}
@@ -141,7 +180,7 @@ func (w *world) strike(now time.Duration, path string, org int, hash [16]byte) *
 			f.asked++
 			k = key{w.model.seed, uint64(f.asked)}
 		}
-		if f.strikes(now, path, org, k) {
+		if f.strikes(now, r, org, k) {
 			s.add(f)
 		}
 	}
@@ -274,11 +313,11 @@ func messageOf(status int) string {
 	return "Error " + strconv.Itoa(status)
 }
 
-// struck lets faults hit an endpoint other than Messages; it says whether they
+// struck lets faults hit an endpoint other than Messages and batches; it says whether they
 // answered.
 func (s *Server) struck(rw http.ResponseWriter, r *http.Request, w *world, org int) bool {
 	w.mu.Lock()
-	hit := w.strike(s.now(w), r.URL.Path, org, [16]byte{})
+	hit := w.strike(s.now(w), r, org, [16]byte{})
 	w.mu.Unlock()
 	if d := hit.delay(); d > 0 && !s.clock.sleep(r.Context(), s.clock.now()+d) {
 		return true

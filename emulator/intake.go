@@ -48,9 +48,7 @@ func decode(encoding string, buf *bytes.Buffer) *apiError {
 		return nil
 	case "gzip":
 	default:
-		e := invalid("The request body's content encoding %q is not supported.", encoding)
-		e.code = "request_body_encoding_unsupported"
-		return e
+		return errNoEncoding(encoding)
 	}
 	plain, err := gunzip(buf)
 	switch {
@@ -60,13 +58,23 @@ func decode(encoding string, buf *bytes.Buffer) *apiError {
 			code: "request_body_too_large_after_decoding", message: "The decoded request body exceeds the maximum size.",
 		}
 	case err != nil:
-		e := invalid("The request body could not be decoded.")
-		e.code = "request_body_encoding_invalid"
-		return e
+		return errEncoding()
 	}
 	buf.Reset()
 	buf.Write(plain)
 	return nil
+}
+
+func errNoEncoding(encoding string) *apiError {
+	e := invalid("The request body's content encoding %q is not supported.", encoding)
+	e.code = "request_body_encoding_unsupported"
+	return e
+}
+
+func errEncoding() *apiError {
+	e := invalid("The request body could not be decoded.")
+	e.code = "request_body_encoding_invalid"
+	return e
 }
 
 var errInflated = errors.New("too large after decoding")

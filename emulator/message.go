@@ -12,16 +12,11 @@ type reply struct {
 	text string
 	geo  string
 	tier string // usage.speed as JSON
+	by   string // usage.service_tier
 }
 
 func (w *world) newReply(x *Exchange, r *request, text string) reply {
-	p := reply{x: x, key: w.model.answerKey(x.Hash, x.Answer), text: text, geo: "not_available", tier: "null"}
-	if r.entry.geo {
-		p.geo = "global"
-		if r.geo == "us" {
-			p.geo = "us"
-		}
-	}
+	p := reply{x: x, key: w.model.answerKey(x.Hash, x.Answer), text: text, geo: geoOf(r.entry, r.geo == "us"), tier: "null", by: standardTier}
 	switch {
 	case x.Fast:
 		p.tier = `"fast"`
@@ -29,6 +24,23 @@ func (w *world) newReply(x *Exchange, r *request, text string) reply {
 		p.tier = `"standard"`
 	}
 	return p
+}
+
+// Values of usage.service_tier (facts/claude-api.md section 7).
+const (
+	standardTier = "standard"
+	batchTier    = "batch"
+)
+
+// geoOf is usage.inference_geo.
+func geoOf(e *entry, us bool) string {
+	switch {
+	case !e.geo:
+		return "not_available"
+	case us:
+		return "us"
+	}
+	return "global"
 }
 
 var stopText = [...]string{EndTurn: "end_turn", MaxTokens: "max_tokens", Refusal: "refusal", WindowExceeded: "model_context_window_exceeded"}
@@ -82,7 +94,9 @@ func (p *reply) appendUsage(b []byte, output int64) []byte {
 	b = strconv.AppendInt(b, u.CacheWrite1h, 10)
 	b = append(b, `},"output_tokens":`...)
 	b = strconv.AppendInt(b, output, 10)
-	b = append(b, `,"output_tokens_details":null,"server_tool_use":null,"service_tier":"standard","inference_geo":"`...)
+	b = append(b, `,"output_tokens_details":null,"server_tool_use":null,"service_tier":"`...)
+	b = append(b, p.by...)
+	b = append(b, `","inference_geo":"`...)
 	b = append(b, p.geo...)
 	b = append(b, `","speed":`...)
 	b = append(b, p.tier...)

@@ -29,7 +29,7 @@ func (s *Server) messages(rw http.ResponseWriter, r *http.Request) {
 	pass := s.order.enter(r.Context(), r)
 	w.mu.Lock()
 	now := s.now(w)
-	hit := w.strike(now, r.URL.Path, org, a.Hash)
+	hit := w.strike(now, r, org, a.Hash)
 	if hit.ends() {
 		w.model.TurnAway(now, a.Org, a.Model, a.Hash, hit.class())
 		w.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *Server) messages(rw http.ResponseWriter, r *http.Request) {
 	a.Fault = hit.forced()
 	c := composed{}
 	if len(w.rules) > 0 {
-		c = w.compose(req.prompt(), &a)
+		c = w.compose(req.prompt(), w.model.answerKey(a.Hash, w.model.NextAnswer(a.Hash)), a.MaxTokens)
 		a.Out, a.Stop = c.out, c.stop
 	}
 	x := w.model.Arrive(now, a)

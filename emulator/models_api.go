@@ -68,7 +68,7 @@ func (s *Server) listModels(rw http.ResponseWriter, r *http.Request, _ *world, _
 			all = append(all, j)
 		}
 	}
-	page, more, e := slice(all, q, limit)
+	page, more, e := slice(all, q, limit, "model", func(m modelJSON) string { return m.ID })
 	if e != nil {
 		return e
 	}
@@ -102,11 +102,11 @@ func limitOf(q url.Values, def int) (int, *apiError) {
 }
 
 // slice cuts the page that after_id or before_id names out of a list.
-func slice(all []modelJSON, q url.Values, limit int) ([]modelJSON, bool, *apiError) {
+func slice[T any](all []T, q url.Values, limit int, noun string, id func(T) string) ([]T, bool, *apiError) {
 	find := func(name string) (int, *apiError) {
-		i := slices.IndexFunc(all, func(m modelJSON) bool { return m.ID == q.Get(name) })
+		i := slices.IndexFunc(all, func(v T) bool { return id(v) == q.Get(name) })
 		if i < 0 {
-			return 0, invalid("%s: no such model: %s", name, q.Get(name))
+			return 0, invalid("%s: no such %s: %s", name, noun, q.Get(name))
 		}
 		return i, nil
 	}

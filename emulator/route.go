@@ -23,6 +23,7 @@ func (s *Server) routes() *http.ServeMux {
 	m.HandleFunc("POST /v1/messages/count_tokens", s.withKey((*world).authenticate, true, s.countTokens))
 	m.HandleFunc("GET /v1/models", s.withKey((*world).authenticate, true, s.listModels))
 	m.HandleFunc("GET /v1/models/{id}", s.withKey((*world).authenticate, true, s.showModel))
+	s.batchRoutes(m)
 	admin := func(e endpoint) http.HandlerFunc { return s.withKey((*world).authenticateAdmin, false, e) }
 	m.HandleFunc("GET /v1/organizations/rate_limits", admin(s.rateLimits))
 	m.HandleFunc("GET /v1/organizations/me", admin(s.me))

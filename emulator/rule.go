@@ -26,18 +26,17 @@ type composed struct {
 	stop Stop
 }
 
-// compose finds the rule for a prompt and makes its answer, keyed as the next
+// compose finds the rule for a prompt and makes its answer, keyed as that
 // complete answer to the body is.
-func (w *world) compose(prompt string, a *Arrival) composed {
+func (w *world) compose(prompt string, k key, maxTokens int64) composed {
 	for i := range w.rules {
 		r := &w.rules[i]
 		at := r.match.FindStringSubmatchIndex(prompt)
 		if at == nil {
 			continue
 		}
-		k := w.model.answerKey(a.Hash, w.model.NextAnswer(a.Hash))
 		expanded := string(r.match.ExpandString(nil, r.Template, prompt, at))
-		return r.answer(k, expanded, a.MaxTokens, &w.model.sc)
+		return r.answer(k, expanded, maxTokens, &w.model.sc)
 	}
 	return composed{}
 }

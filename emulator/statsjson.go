@@ -50,7 +50,6 @@ type refusedJSON struct {
 	Injected     int64 `json:"injected"`
 }
 
-// batchesJSON stays at zero: Message Batches are not served.
 type batchesJSON struct {
 	Created      int64  `json:"created"`
 	Rows         int64  `json:"rows"`
@@ -89,11 +88,18 @@ func orgsJSON(orgs []OrgStats) map[string]orgJSON {
 			pools[p.Pool] = p.json()
 		}
 		out[o.Name] = orgJSON{
-			ID: OrgID(o.Name), Pools: pools, Batches: batchesJSON{Billed: dollars(0)},
+			ID: OrgID(o.Name), Pools: pools, Batches: o.Batches.json(),
 			Colleagues: colleaguesJSON{o.OtherRequests, o.OtherRefused},
 		}
 	}
 	return out
+}
+
+func (b *BatchStats) json() batchesJSON {
+	return batchesJSON{
+		Created: b.Created, Rows: b.Rows, Succeeded: b.Succeeded, Errored: b.Errored, Canceled: b.Canceled,
+		Expired: b.Expired, PeakQueued: b.PeakQueued, HTTPRequests: b.HTTPRequests, Billed: dollars(b.Billed),
+	}
 }
 
 func (p *PoolStats) json() poolJSON {

@@ -166,38 +166,61 @@ func (u *usageQuery) page(uses []minuteUse) usagePage {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// fill sums the uses of one bucket, by model where asked.
-func (u *usageQuery) fill(b *usageBucket, uses []minuteUse, at time.Time) {
-	if len(u.tiers) > 0 && !slices.Contains(u.tiers, "standard") {
-		return // nothing but the standard tier is served
+// usageGroup is what uses are summed by: -1 and "" are all.
+type usageGroup struct {
+	model int
+	tier  string
+}
+
+// group is where a use belongs.
+func (u *usageQuery) group(m *minuteUse) usageGroup {
+	g := usageGroup{-1, ""}
+	if u.byModel {
+		g.model = m.model
 	}
-	sums := map[int]*Usage{}
-	for _, m := range uses {
+	if u.byTier {
+		g.tier = m.tier()
+	}
+	return g
+}
+
+func (m *minuteUse) tier() string {
+	if m.batch {
+		return batchTier
+	}
+	return standardTier
+}
+
+// fill sums the uses of one bucket, by model and tier where asked.
+func (u *usageQuery) fill(b *usageBucket, uses []minuteUse, at time.Time) {
+	sums := map[usageGroup]*Usage{}
+	for i := range uses {
+		m := &uses[i]
 		t := time.Unix(m.minute*60, 0)
-		if t.Before(at) || !t.Before(at.Add(u.width)) || !u.wants(m.model) {
+		if t.Before(at) || !t.Before(at.Add(u.width)) || !u.wants(m) {
 			continue
 		}
-		g := -1
-		if u.byModel {
-			g = m.model
-		}
+		g := u.group(m)
 		if sums[g] == nil {
 			sums[g] = new(Usage)
 		}
 		sums[g].add(m.Usage)
 	}
-	for g := -1; g < len(catalog); g++ {
-		if sums[g] != nil {
-			b.Results = append(b.Results, u.entry(g, sums[g]))
+	for model := -1; model < len(catalog); model++ {
+		for _, tier := range [...]string{"", standardTier, batchTier} {
+			if s := sums[usageGroup{model, tier}]; s != nil {
+				b.Results = append(b.Results, usageEntryOf(model, tier, s))
+			}
 		}
 	}
 }
 
-func (u *usageQuery) wants(model int) bool {
-	return len(u.models) == 0 || slices.Contains(u.models, catalog[model].id)
+func (u *usageQuery) wants(m *minuteUse) bool {
+	return (len(u.models) == 0 || slices.Contains(u.models, catalog[m.model].id)) &&
+		(len(u.tiers) == 0 || slices.Contains(u.tiers, m.tier()))
 }
 
-func (u *usageQuery) entry(model int, s *Usage) usageEntry {
+func usageEntryOf(model int, tier string, s *Usage) usageEntry {
 	e := usageEntry{
 		Uncached: s.Input, Creation: cacheCreation{s.CacheWrite5m, s.CacheWrite1h},
 		CacheRead: s.CacheRead, Output: s.Output,
@@ -205,8 +228,7 @@ func (u *usageQuery) entry(model int, s *Usage) usageEntry {
 	if model >= 0 {
 		e.Model = &catalog[model].id
 	}
-	if u.byTier {
-		tier := "standard"
+	if tier != "" {
 		e.ServiceTier = &tier
 	}
 	return e

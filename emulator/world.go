@@ -19,6 +19,7 @@ type world struct {
 	model   *Model
 	unknown int64 // requests to /v1/messages with no key of ours
 	faults  faults
+	calls   uint64 // to batch endpoints
 }
 
 // orgIdentity is what responses say of an org, as header values that are
