@@ -85,6 +85,8 @@ const (
 	NoteReserveMode                  // output limits reserve max_tokens (Value 1) or no longer (0)
 	NoteCeiling                      // the first chosen ceiling of attempts is Value; Dim is unused
 	NoteDailyLearned                 // the rolling daily cap is about Value tokens
+	NoteStalled                      // a batch of Value rows is overdue
+	NoteProceeds                     // the org's batches proceed again, at Value rows a second each
 	NumNotes
 )
 

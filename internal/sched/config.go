@@ -57,6 +57,7 @@ type Config struct {
 	LookAhead       int           // calls past a blocked head that may overtake it; 0: 8
 	HeadPatience    time.Duration // after which nothing overtakes the head; 0: 10 s
 	BlindWait       time.Duration // B.2.8 liveness; 0: 5 s
+	BatchRows       int64         // rows of a batch, at most 100,000; 0: chosen by how batches proceed
 }
 
 // ShareMode is facts/control.md B.4's shares.

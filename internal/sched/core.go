@@ -11,6 +11,7 @@ import (
 type Core struct {
 	cfg  settings
 	rng  prng
+	bat  batching
 	now  time.Duration
 	wake time.Duration // Next's answer
 	out  outbox
@@ -38,7 +39,9 @@ type Core struct {
 // New makes a core without lanes or streams whose time is 0.
 func New(cfg Config) *Core {
 	c := &Core{cfg: resolve(cfg), wake: Never}
-	c.rng.seed(cfg.Seed)
+	c.rng.seed(cfg.Seed, 0x666c6f74696c6c61)
+	c.bat.rng.seed(cfg.Seed, 0x62617463686573)
+	c.bat.wake = Never
 	for _, l := range cfg.Ledgers {
 		c.ledgers = append(c.ledgers, newLedger(l))
 	}
@@ -100,8 +103,12 @@ func (c *Core) apply(ev Event) {
 		c.addStream(e.Stream)
 	case *AddLedger:
 		c.ledgers = append(c.ledgers, newLedger(e.Ledger))
+	case *Backlog:
+		c.onBacklog(e)
 	default:
+		c.bat.dirty = true
 		c.applyRare(ev)
+		c.applyBatch(ev)
 	}
 }
 

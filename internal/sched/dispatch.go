@@ -4,6 +4,7 @@ package sched
 func (c *Core) dispatch() {
 	c.release()
 	c.wake = c.waits.next(c)
+	c.tendBatches()
 	for _, p := range c.pools {
 		if p.backlog == 0 {
 			c.rest(p)

@@ -9,7 +9,8 @@ import (
 type pool struct {
 	name    string
 	id      int32
-	lanes   []*lane
+	lanes   []*lane // of the sync tier
+	batch   []*lane // of the batch tier
 	queues  []*queue
 	backlog int // calls queued
 	rb      tokens
@@ -25,6 +26,7 @@ type org struct {
 	park      park
 	lanes     []*lane
 	succeeded bool
+	batches   *batchQueue // nil: no batch lane
 }
 
 // group is lanes that share a cap on attempts in flight: an org × family.
@@ -86,6 +88,8 @@ type lane struct {
 	reserveMisses int
 	maxOuts       float64 // sum of what attempts in flight may produce
 
+	maxBytes int64 // of one create, on the batch tier
+
 	endgame bool
 	held    uint64        // pass in which a call ahead holds this lane
 	open    bool          // passes its own gates now
@@ -109,9 +113,13 @@ func (c *Core) addLane(cfg LaneConfig) {
 	l.org = c.orgNamed(cfg.Org)
 	l.org.lanes = append(l.org.lanes, l)
 	l.pool = c.pools[c.Pool(cfg.Pool)]
-	l.pool.lanes = append(l.pool.lanes, l)
-	l.group = c.groupOf(cfg.Group)
-	l.group.cap = cfg.Cap
+	if cfg.Tier == Batch {
+		c.addBatchLane(l, &cfg)
+	} else {
+		l.pool.lanes = append(l.pool.lanes, l)
+		l.group = c.groupOf(cfg.Group)
+		l.group.cap = cfg.Cap
+	}
 	for d := range l.b {
 		l.b[d] = newBucket(c.cfg.floorsOf(cfg.Share, Dim(d)))
 		if v := cfg.PerMinute[d]; v > 0 {
@@ -130,6 +138,9 @@ func (c *Core) addLane(cfg LaneConfig) {
 	l.hintWindow(cfg.HintWindow)
 	l.day.open(cfg, c.now)
 	c.lanes = append(c.lanes, l)
+	if cfg.Tier == Batch {
+		return
+	}
 	c.say(NoteCeiling, l, 0, 0, float64(l.group.cap))
 }
 

@@ -66,6 +66,7 @@ func (c *Core) reserve(s *stream, worst int64) {
 
 // charge turns a reservation into what the attempt cost; 0 releases it.
 func (c *Core) charge(s *stream, worst, cost int64) {
+	c.bat.dirty = c.bat.dirty || c.bat.short
 	for _, id := range s.Ledgers {
 		if int(id) < len(c.ledgers) {
 			c.ledgers[id].reserved -= worst
@@ -80,6 +81,9 @@ func (c *Core) setLedger(id LedgerID, limit int64) {
 	}
 	c.ledgers[id].limit = limit
 	for _, s := range c.streams {
+		if s.bat != nil {
+			s.bat.wanting = false
+		}
 		for _, q := range s.queues {
 			q.wanting = q.wanting && q.ledger != id
 		}

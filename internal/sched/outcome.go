@@ -72,6 +72,7 @@ func (c *Core) probeEnded(l *lane, a *attempt, ok bool) {
 		return
 	}
 	p.flying = false
+	c.bat.dirty = true
 	if ok {
 		c.reopen(l, p)
 	} else {

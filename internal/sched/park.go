@@ -54,6 +54,7 @@ func (c *Core) parkGate(l *lane, p *park) (Limit, time.Duration) {
 
 // close parks what p is of for class, or puts off its next probe.
 func (c *Core) close(l *lane, p *park, class Class, rf *Refusal) {
+	c.bat.dirty = true
 	again := p.on && p.class == class
 	if !again {
 		*p = park{on: true, class: class, since: c.now}
@@ -103,6 +104,7 @@ func (c *Core) planDaily(l *lane, p *park, again bool, retryAfter time.Duration)
 
 // reopen ends a park after a probe succeeded.
 func (c *Core) reopen(l *lane, p *park) {
+	c.bat.dirty = true
 	class := p.class
 	*p = park{}
 	lanes := l.org.lanes

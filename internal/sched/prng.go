@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// prng is the core's only source of chance: the same seed gives the same run.
+// prng is a core's source of chance: the same seed gives the same run.
 type prng struct{ r *rand.Rand }
 
-func (p *prng) seed(s uint64) { p.r = rand.New(rand.NewPCG(s, 0x666c6f74696c6c61)) }
+func (p *prng) seed(s, stream uint64) { p.r = rand.New(rand.NewPCG(s, stream)) }
 
 // upTo draws a duration between 0 and d.
 func (p *prng) upTo(d time.Duration) time.Duration {

@@ -36,6 +36,19 @@ var eventKinds = map[string]func() Event{
 	"set_cap":      func() Event { return new(SetCap) },
 	"set_ledger":   func() Event { return new(SetLedger) },
 	"woke":         func() Event { return new(Woke) },
+
+	"set_route":         func() Event { return new(SetRoute) },
+	"backlog":           func() Event { return new(Backlog) },
+	"gathered":          func() Event { return new(Gathered) },
+	"batch_created":     func() Event { return new(BatchCreated) },
+	"batch_refused":     func() Event { return new(BatchRefused) },
+	"batch_failed":      func() Event { return new(BatchFailed) },
+	"batch_absent":      func() Event { return new(BatchAbsent) },
+	"batch_polled":      func() Event { return new(BatchPolled) },
+	"batch_collected":   func() Event { return new(BatchCollected) },
+	"batch_uncollected": func() Event { return new(BatchUncollected) },
+	"adopt_batch":       func() Event { return new(AdoptBatch) },
+	"queue_seen":        func() Event { return new(QueueSeen) },
 }
 
 func kindOf(ev Event) string {
@@ -79,7 +92,7 @@ func kindOf(ev Event) string {
 	case *Woke:
 		return "woke"
 	}
-	return ""
+	return batchKindOf(ev)
 }
 
 // AppendEvent appends a (time, event) pair to b as a line of JSON.
@@ -173,5 +186,5 @@ func actionKind(a Action) string {
 	case *Note:
 		return "note"
 	}
-	return ""
+	return batchActionKind(a)
 }

@@ -21,6 +21,12 @@ func TestEventsRoundTrip(t *testing.T) {
 		&Progress{Attempt: 3, Out: 4}, &Done{Attempt: 3, Usage: Usage{Input: 1, Output: 2}, Cost: 3},
 		&Refused{Attempt: 3, Refusal: Refusal{Class: Acceleration, CeilingNow: 1, CeilingNext: 2}}, &Failed{Attempt: 3, Failure: Cut},
 		&Learn{Lane: 1, TokensPerDay: 5, Source: "api"}, &SetCap{Group: 1, Cap: 2}, &SetLedger{Ledger: 1, Limit: 2}, &Woke{},
+		&SetRoute{Stream: 1, Route: Route{Batch: true, Target: time.Hour}}, &Backlog{Stream: 1, Pool: 2, Rows: 3, Worst: 4.5},
+		&Gathered{Batch: 1, Rows: 2, Bytes: 3, Worst: 4}, &BatchCreated{Batch: 1, Sure: true},
+		&BatchRefused{Batch: 1, Refusal: Refusal{Class: QueueFull}, TooBig: true}, &BatchFailed{Batch: 1, Failure: Reset},
+		&BatchAbsent{Batch: 1, Asked: true}, &BatchPolled{Batch: 1, State: BatchUnknown, Refusal: &Refusal{Class: Auth}},
+		&BatchCollected{Batch: 1, Succeeded: 2, Back: 3, Cost: 4, Usage: Usage{Output: 5}}, &BatchUncollected{Batch: 1},
+		&AdoptBatch{Stream: 1, Rows: 2, CreatedAt: -time.Hour, Known: true}, &QueueSeen{Lane: 1, Others: 2, Cap: 3},
 	}
 	if len(events) != len(eventKinds) {
 		t.Errorf("%d events here, %d kinds", len(events), len(eventKinds))

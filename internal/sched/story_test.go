@@ -140,6 +140,7 @@ func when(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
 var noteNames = [NumNotes]string{
 	"parked", "reopened", "colleague", "ramp", "window", "rate", "brake", "reserve", "ceiling", "daily-learned",
+	"stalled", "proceeds",
 }
 
 var classNames = [NumClasses]string{

@@ -23,6 +23,8 @@ type stream struct {
 	cost  mean // nano-dollars of an answer
 	spent int64
 
+	bat *streamBatches // nil: it never batched
+
 	hedges int64
 	lookAt time.Duration // not before, for one to hedge
 }
@@ -33,7 +35,11 @@ func (c *Core) addStream(cfg StreamConfig) {
 	}
 	cfg.Priority = min(cfg.Priority, NumPriorities-1)
 	cfg.Ledgers = slices.DeleteFunc(slices.Clone(cfg.Ledgers), func(id LedgerID) bool { return id < 0 })
-	c.streams = append(c.streams, &stream{id: StreamID(len(c.streams)), StreamConfig: cfg})
+	s := &stream{id: StreamID(len(c.streams)), StreamConfig: cfg}
+	if cfg.Route.Batch {
+		s.batchState()
+	}
+	c.streams = append(c.streams, s)
 }
 
 // sendable says whether the stream may send at all now.

@@ -63,6 +63,18 @@ type LaneView struct {
 	DayLimit  int64 // the rolling daily cap, told or learned; 0: none known
 	Clocks    [NumLimits]time.Duration
 
+	// Of a batch lane, whose InFlight and Peak are batches outstanding, Sent
+	// batches made and Succeeded rows. All but these and Refused are the org's,
+	// over all its pools.
+	Queued      int64         // rows of ours in processing
+	QueueOthers int64         // rows of others, as last seen
+	Queue       int64         // rows it takes, told or learned; 0: unknown
+	BatchRPM    float64       // requests a minute to all batch endpoints; 0: unknown
+	RowRate     float64       // rows a second of one batch, as measured; 0: unknown
+	Overhead    time.Duration // before a batch begins to proceed; 0: unknown
+	Parallel    int           // batches that proceed at once, at least; 0: unknown
+	Stalled     bool          // the watchdog holds what is in it for stalled
+
 	// What a next run takes as hints (LaneConfig.Hint…); 0: not limited.
 	Ramp, AIMD float64
 	Rate       [NumDims]float64 // ceiling as a multiple of the refill; 2: never cut
@@ -78,6 +90,9 @@ type StreamView struct {
 	Batched        int64 // rows in batches that were gathered and have not been collected
 	Batches        int   // such batches
 	Rescuing       bool  // sync takes what batches will not have answered in time
+	// Rows a second that sync could carry, and that batches get answered, as far
+	// as can be told; 0 for a stream that never batched.
+	SyncRate, BatchRate float64
 
 	Queued      int           // offered and not in flight, waiting retries included
 	InFlight    int           // attempts

@@ -39,6 +39,9 @@ func (c *Core) Lane(id LaneID) LaneView {
 		}
 	}
 	v.Closed, v.Class, _, v.Reopens = l.closed()
+	if l.cfg.Tier == Batch {
+		l.viewBatches(&v)
+	}
 	return v
 }
 
@@ -73,6 +76,7 @@ func (l *lane) closed() (on bool, class Class, since, reopens time.Duration) {
 func (c *Core) Stream(id StreamID) StreamView {
 	s := c.streams[id]
 	v := StreamView{Queued: s.queued, InFlight: s.flying, Settled: s.settled, Offered: s.offered, Hedges: s.hedges, Ledger: -1}
+	c.viewBatches(s, &v)
 	var head *queue
 	closed := 0
 	for _, q := range s.queues {
@@ -87,6 +91,8 @@ func (c *Core) Stream(id StreamID) StreamView {
 		}
 	}
 	if head == nil {
+		c.heldByMoney(s, &v)
+		c.closedBatches(s, &v)
 		return v
 	}
 	if s.sendable(c.now) {
@@ -96,10 +102,13 @@ func (c *Core) Stream(id StreamID) StreamView {
 		v.HeadWait = c.now - head.headSince
 	}
 	v.AllClosed = closed > 0 && c.queuesWaiting(s) == closed
-	if head.wait == LimitBudget {
+	if head.wait == LimitBudget && !head.hasty {
 		v.Ledger, v.Needs = head.ledger, head.needs
 		v.BudgetBound = c.stuck(head)
+	} else {
+		c.heldByMoney(s, &v)
 	}
+	c.closedBatches(s, &v)
 	return v
 }
 

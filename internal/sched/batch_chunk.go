@@ -1,0 +1,132 @@
+package sched
+
+import (
+	"math"
+	"time"
+)
+
+// lot is a batch that may be begun.
+type lot struct {
+	rows, bytes, worst int64
+	canary             bool
+}
+
+// rowsFor is how many rows a batch of the org carries: as many as proceed in
+// about the time that one takes to begin, so that few are outstanding at full
+// rate (whatever starves a queue by its depth or batches by their size leaves
+// those alone); before that is known, what facts/control.md B.12 begins with.
+func (q *batchQueue) rowsFor(c *Core, hurry bool) int64 {
+	n := int64(patientRows)
+	if hurry {
+		n = hurryRows
+	}
+	switch {
+	case c.cfg.BatchRows > 0:
+		return c.cfg.BatchRows
+	case q.known() && q.rate() < slowRate:
+		n = min(max(int64(q.rate()*slowHorizon), canaryRows), n)
+	case q.rates.n >= 2 || q.told > 0:
+		n = min(max(int64(q.start()*q.best()), leastRows), patientRows)
+	}
+	return max(n, q.byCalls())
+}
+
+const (
+	leastRows   = 100
+	slowHorizon = 3600 // seconds that a batch should take where all are slow
+	tailRows    = 25   // at least, where the last rows are shared out
+	createShare = 0.125
+)
+
+// byCalls keeps the creates of a small limit on calls to an eighth of it.
+func (q *batchQueue) byCalls() int64 {
+	if q.n == 0 || !q.known() {
+		return 1
+	}
+	n := q.flow() / (createShare * q.calls.perSec)
+	return int64(min(max(n, 1), maxBatchRows))
+}
+
+// chunkFor works out a batch of a pile on a lane that is open, or says what
+// holds it.
+func (c *Core) chunkFor(s *stream, p *pile, l *lane) (k lot, why Limit, at time.Duration) {
+	q := l.org.batches
+	left := p.left()
+	if c.now < p.until {
+		return k, LimitWork, p.until
+	}
+	hurry := s.Route.Target == 0
+	rows := q.rowsFor(c, hurry)
+	if q.stall.on {
+		rows, k.canary = canaryRows, true
+	}
+	if most := c.horizonRows(s, q); most < rows {
+		if rows = most; rows < min(tailRows, left) {
+			return k, LimitWork, Never
+		}
+	}
+	if hurry || s.Route.NoSync {
+		rows = min(rows, max(tailRows, left/c.places(s)))
+	}
+	if room := q.room(); room < rows {
+		if rows = room; rows < min(tailRows, left) && q.n > 0 {
+			return k, LimitBatchQueue, Never
+		}
+	}
+	if p.Bytes > 0 {
+		rows = min(rows, max(1, int64(float64(l.maxBytes)/p.Bytes)))
+	}
+	rows = min(rows, left, maxBatchRows)
+	if rows < 1 {
+		return k, LimitBatchQueue, Never
+	}
+	k.rows, k.bytes = rows, l.maxBytes
+	return k, LimitNone, 0
+}
+
+// places is how many batches may be outstanding over all orgs that serve the
+// stream: the last rows are shared out among them, so that all end together.
+func (c *Core) places(s *stream) int64 {
+	n := 0.0
+	for _, q := range c.bat.queues {
+		if q.serves(s, c.now) && !q.stall.on {
+			n += max(q.win, 1)
+		}
+	}
+	return max(1, int64(n))
+}
+
+// horizonRows is how many rows a batch begun now gets answered before it would
+// be ended again, by a deadline or because sync has been there.
+func (c *Core) horizonRows(s *stream, q *batchQueue) int64 {
+	o := &s.bat.plan
+	end := math.Inf(1)
+	if !s.Route.NoSync && o.sync > 0 {
+		if o.due != Never {
+			end = secsTo(c.now, o.due-rescueEnd)
+		}
+		end = min(end, secsTo(c.now, o.meet))
+	}
+	if math.IsInf(end, 1) {
+		return maxBatchRows
+	}
+	end -= q.start()
+	if o.meet == Never && q.rates.n < knownRates {
+		end -= secs(cancelAllow) // what its like take is hardly known
+	}
+	n := horizonShare * q.rate() * end
+	return int64(max(0, min(n, maxBatchRows)))
+}
+
+// horizonShare of the time left is counted on, for batches differ.
+const horizonShare = 0.8
+
+// vary takes up to 4 % off a batch, so that time and number of rows tell the
+// batches of one second apart where the answer to a create was lost. The last
+// of a pile takes what is left.
+func (c *Core) vary(rows, left int64) int64 {
+	if rows >= left || rows < 25 {
+		return rows
+	}
+	return rows - int64(c.bat.rng.r.Float64()*0.04*float64(rows))
+}

@@ -1,0 +1,104 @@
+package sched
+
+import (
+	"slices"
+	"time"
+)
+
+// meet is the end of a route that is in a hurry (facts/control.md C.3): sync
+// eats the source from its near end and batches from its far one until nothing
+// is left. What batches still hold then is awaited, unless sync would be through
+// with it sooner, the time of a cancel included.
+func (c *Core) meet(s *stream) {
+	o := &s.bat.plan
+	if o.sync <= 0 {
+		return
+	}
+	left := s.backlog()
+	rest := float64(int64(s.queued)+left) / o.sync
+	if left > 0 {
+		rest = float64(int64(s.queued)+left) / (o.sync + o.batch)
+	}
+	o.meet = c.now + span(rest)
+	if late := c.lateBatches(s); len(late) > 0 {
+		c.giveUpFor(s, late, rest)
+	}
+}
+
+// lateBatches are those that may be cancelled, the one that ends last first.
+func (c *Core) lateBatches(s *stream) []*batch {
+	var late []*batch
+	for _, b := range c.bat.live {
+		if b.stream == s && b.step == batchPlaced && b.sure && !b.canceling && !b.doomed {
+			late = append(late, b)
+		}
+	}
+	slices.SortStableFunc(late, func(a, b *batch) int {
+		switch x, y := c.remains(a), c.remains(b); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	return late
+}
+
+// remains is how many seconds more a batch will probably run. One that takes
+// longer than expected is taken to go on for a third of what it took so far.
+func (c *Core) remains(b *batch) float64 {
+	p50, _ := b.lane.org.batches.expect(b.rows)
+	age := secs(c.now - b.created)
+	return max(p50-age, lateShare*min(age, p50), lateShare*(age-p50))
+}
+
+const lateShare = 0.3
+
+// unanswered is how many rows a cancelled batch will probably give back.
+func (c *Core) unanswered(b *batch) float64 {
+	q := b.lane.org.batches
+	run := float64(b.rows) / q.rate()
+	return float64(b.rows) * min(1, c.remains(b)/max(run, 1))
+}
+
+// giveUpFor ends the batches whose rows sync would answer sooner than they do.
+// That is decided no earlier than the cancel has to go, for sync has other rows
+// until then.
+func (c *Core) giveUpFor(s *stream, late []*batch, rest float64) {
+	o := &s.bat.plan
+	cancel := late[0].lane.org.batches.cancelTime()
+	if rest > cancel {
+		c.batchWake(c.now + span(rest-cancel))
+		return
+	}
+	rows := 0.0
+	for _, b := range late {
+		back := rows + c.unanswered(b)
+		byThen := max(rest, b.lane.org.batches.cancelTime()) + back/o.sync + o.slack/2
+		if c.remains(b) <= giveUpGain*byThen+giveUpLeast {
+			break
+		}
+		rows = back
+		b.doomed = true
+	}
+	c.batchWake(c.now + meetLook)
+}
+
+// A batch is given up where that ends the job sooner by so much, for what it
+// is based on is uncertain; while both tiers are near their end this is looked
+// at every few seconds.
+const (
+	giveUpGain  = 1.15
+	giveUpLeast = 5.0 // seconds
+	meetLook    = 5 * time.Second
+)
+
+// cancelTime is the seconds from a cancel to the end, as measured, else as
+// observed elsewhere (facts/claude-api.md 4.5), and a poll.
+func (q *batchQueue) cancelTime() float64 {
+	if q.cancels.n > 0 {
+		return q.cancels.v + secs(pollLeast)/2
+	}
+	return 40
+}

@@ -1,0 +1,119 @@
+package sched
+
+import (
+	"slices"
+	"time"
+)
+
+// streamBatches is what a stream that may batch has beside its calls.
+type streamBatches struct {
+	piles    []*pile
+	denied   []*lane // refuse what it sends
+	gathered float64 // rows over its weight, for fairness between streams
+	cost     mean    // nano-dollars of an answered row by batch
+	plan     outlook
+
+	held     bool // by money: a chunk was not begun for want of it
+	ledger   LedgerID
+	needs    int64
+	wanting  bool
+	wantedAt time.Duration
+}
+
+// pile is the rows of one pool at the far end of a stream's source.
+type pile struct {
+	Backlog
+	pool    *pool
+	asked   int64         // of Rows, asked for by Gathers that are not answered
+	empties int           // Gathers in a row that gave nothing
+	until   time.Duration // none before
+}
+
+// rows that may still be gathered.
+func (p *pile) left() int64 { return max(0, p.Rows-p.asked) }
+
+func (p *pile) found(rows int64) {
+	p.Rows = max(0, p.Rows-rows)
+	p.empties = 0
+}
+
+// empty keeps a source that has rows and gives none from being asked in a loop.
+func (p *pile) empty(now time.Duration) {
+	p.empties++
+	p.until = now + min(emptyWait<<min(p.empties-1, 6), 5*time.Minute)
+}
+
+const emptyWait = 5 * time.Second
+
+func (s *stream) batchState() *streamBatches {
+	if s.bat == nil {
+		s.bat = &streamBatches{}
+	}
+	return s.bat
+}
+
+// batches says whether the stream may gather now.
+func (s *stream) batches(now time.Duration) bool {
+	return s.Route.Batch && s.bat != nil && s.sendable(now)
+}
+
+func (s *stream) pile(p *pool) *pile {
+	if s.bat != nil {
+		for _, x := range s.bat.piles {
+			if x.pool == p {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+// backlog is how many rows are left for batches in all.
+func (s *stream) backlog() int64 {
+	n := int64(0)
+	if s.bat != nil {
+		for _, p := range s.bat.piles {
+			n += p.left()
+		}
+	}
+	return n
+}
+
+// deny takes a lane from a stream whose batches it does not accept, so that
+// the same rows are not tried for ever.
+func (s *stream) deny(l *lane) {
+	t := s.batchState()
+	if !slices.Contains(t.denied, l) {
+		t.denied = append(t.denied, l)
+	}
+}
+
+func (s *stream) denies(l *lane) bool { return s.bat != nil && slices.Contains(s.bat.denied, l) }
+
+func (t *streamBatches) adopted(b *batch) { t.gathered += float64(b.rows) / b.stream.Weight }
+
+func (c *Core) onBacklog(e *Backlog) {
+	s := c.stream(e.Stream)
+	if s == nil || s.closed || e.Pool < 0 || int(e.Pool) >= len(c.pools) {
+		return
+	}
+	t := s.batchState()
+	p := s.pile(c.pools[e.Pool])
+	if p == nil {
+		p = &pile{pool: c.pools[e.Pool]}
+		t.piles = append(t.piles, p)
+	}
+	p.Backlog = *e
+	p.Rows = max(0, p.Rows)
+	c.bat.dirty = true
+}
+
+func (c *Core) onSetRoute(e *SetRoute) {
+	if s := c.stream(e.Stream); s != nil {
+		s.Route = e.Route
+		if e.Route.Batch {
+			s.batchState()
+		}
+		c.bat.dirty = true
+	}
+}
