@@ -24,6 +24,8 @@ const (
 	killSent   = "sent"   // the request is written
 	killAnswer = "answer" // the answer has come, its outcome is not durable
 	killCommit = "commit" // the outcome is durable, its line is not written
+	killBefore = "before" // anything at all is about to be written to the journal
+	killAfter  = "after"  // it is durable
 )
 
 func init() {
@@ -62,6 +64,7 @@ type killingStore struct {
 }
 
 func (s *killingStore) Append(records []flotilla.Record) error {
+	s.k.at(killBefore)
 	kinds := map[flotilla.RecordKind]bool{}
 	for i := range records {
 		kinds[records[i].Kind] = true
@@ -72,6 +75,7 @@ func (s *killingStore) Append(records []flotilla.Record) error {
 	if err := s.Store.Append(records); err != nil {
 		return err
 	}
+	s.k.at(killAfter)
 	if kinds[flotilla.IntentRecord] {
 		s.k.at(killIntent)
 	}

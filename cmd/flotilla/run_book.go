@@ -18,16 +18,29 @@ type books struct {
 
 // Begin finds or begins the job.
 func (b books) Begin(ctx context.Context, spec job.Spec) (job.Book, error) {
-	j, err := b.Journal.Begin(ctx, journal.JobSpec{
-		Identity: spec.Identity, Provider: spec.Provider, Emulated: spec.Emulated,
-		Command: spec.Command, Inputs: spec.Inputs, N: spec.N, Fresh: spec.Fresh,
-	})
+	j, err := b.Journal.Begin(ctx, jobSpec(&spec))
 	if err != nil {
 		return nil, err
 	}
 	taken := &book{Job: j, journal: b.Journal, fresh: spec.Fresh}
 	b.began(taken)
 	return taken, nil
+}
+
+// Peek finds the job without taking it.
+func (b books) Peek(ctx context.Context, spec job.Spec) (job.Book, error) {
+	j, _, err := b.Journal.Peek(ctx, jobSpec(&spec))
+	if err != nil {
+		return nil, err
+	}
+	return &book{Job: j, journal: b.Journal, fresh: spec.Fresh}, nil
+}
+
+func jobSpec(spec *job.Spec) journal.JobSpec {
+	return journal.JobSpec{
+		Identity: spec.Identity, Provider: spec.Provider, Emulated: spec.Emulated,
+		Command: spec.Command, Inputs: spec.Inputs, N: spec.N, Fresh: spec.Fresh, Template: spec.Template,
+	}
 }
 
 // book is a job of a journal as job.Run wants it.
@@ -117,5 +130,6 @@ func (b *book) End(ctx context.Context, finished bool, totals json.RawMessage) e
 
 var (
 	_ job.Journal = books{}
+	_ job.Peeker  = books{}
 	_ job.Book    = (*book)(nil)
 )

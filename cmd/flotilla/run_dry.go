@@ -5,9 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"time"
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
+	"github.com/flotilla-llm/flotilla/journal"
+	"github.com/flotilla-llm/flotilla/price"
 )
 
 // dry reads, prices and foretells a job. It reaches no network, takes no journal
@@ -34,16 +39,53 @@ func (r *runner) dry(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.fleet.Close()) }()
-	run, err := job.Open(ctx, r.fleet, r.jobConfig(shape, ""))
+	mark, err := r.peekJournal(ctx, shape.Provider)
+	if err != nil {
+		return err
+	}
+	if r.journal != nil {
+		defer func() { err = errors.Join(err, r.journal.Close()) }()
+	}
+	run, err := job.Open(ctx, r.fleet, r.jobConfig(shape, mark))
 	if err != nil {
 		return r.flags.fromFlag(err)
 	}
 	defer func() { err = errors.Join(err, run.Close()) }()
+	if r.journal != nil {
+		if err := run.Peek(ctx, books{Journal: r.journal}); err != nil {
+			return err
+		}
+	}
 	r.plan = run.Plan()
 	for _, w := range r.plan.Warnings {
 		warn(r.err, w)
 	}
 	return r.printDry(ctx)
+}
+
+// peekJournal opens the journal there is, to look at it; it makes none. mark is
+// the provenance of the newest job that the provider carried: whether an
+// emulator answers there, only it would say.
+func (r *runner) peekJournal(ctx context.Context, provider string) (mark string, err error) {
+	path, err := journal.Locate(r.settings.Journal, ".")
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if r.journal, err = journal.Open(ctx, path, journal.Options{}); err != nil {
+		return "", err
+	}
+	jobs, err := r.journal.Jobs(ctx, time.Time{})
+	for i := range jobs {
+		if jobs[i].Realm.Provider == provider {
+			mark = jobs[i].Realm.Emulated
+			break
+		}
+	}
+	r.shares = &shares{journal: r.journal, realm: journal.Realm{Provider: provider, Emulated: mark}, now: time.Now}
+	return mark, err
 }
 
 // printDry prints the forecast where results go.
@@ -69,14 +111,26 @@ func (f *runFlags) barePlan() (p job.Plan, err error) {
 	if !ok {
 		return p, f.fromFlag(&flotilla.UnknownModelError{Model: f.model})
 	}
-	n := flotilla.Money(f.bare.n)
-	room := f.bareRoom()
+	c := job.Class{
+		Model: m.ID, Pool: m.Pool, Family: m.Family(), Rows: f.bare.n, In: float64(f.bare.in), MaxTokens: float64(f.bareRoom()),
+		Bytes: float64(bytesOfText*f.bare.in + bytesAround), Out: float64(f.outTokens.mean), OutP95: float64(f.outTokens.p95), OutSource: job.OutGiven,
+		Worst: flotilla.Money(f.bare.n) * m.Worst(int64(f.bare.in), int64(f.bareRoom()), false, false, false, false, false),
+	}
+	if c.Out == 0 {
+		c.Out, c.OutSource = c.MaxTokens, job.OutBound
+	}
+	c.Out = min(c.Out, c.MaxTokens)
+	c.Expected = flotilla.Money(f.bare.n) * m.Cost(price.Usage{Input: int64(f.bare.in), Output: int64(c.Out)})
 	p = job.Plan{
-		Rows: f.bare.n, Pending: f.bare.n, Models: []string{m.ID}, Priced: table.Date.Format("2006-01-02"), Tokens: int64(f.bare.n) * int64(f.bare.in),
-		Worst: n * m.Worst(int64(f.bare.in), int64(room), false, false, false, false, false),
+		Rows: c.Rows, Pending: c.Rows, Models: []string{m.ID}, Priced: table.Date.Format("2006-01-02"), Tokens: int64(c.Rows) * int64(f.bare.in),
+		Classes: []job.Class{c}, Expected: c.Expected, Worst: c.Worst,
 	}
 	return p, nil
 }
+
+// What a row of a batch takes besides its text, and a token of text: about four
+// bytes of English.
+const bytesOfText, bytesAround = 4, 200
 
 // bareRoom is max_tokens of a job without a file: as given, else what leaves
 // answers of the expected length room enough.

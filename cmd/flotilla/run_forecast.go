@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/job"
 	"github.com/flotilla-llm/flotilla/internal/route"
-	"github.com/flotilla-llm/flotilla/price"
 )
 
 // forecast is when a job may end, from its beginning. It is a range, since how
@@ -22,9 +25,6 @@ var assumed = map[string]struct{ first, rate float64 }{
 	"haiku": {0.4, 180},
 	"":      {1.0, 75},
 }
-
-// outputShare is the part of max_tokens that answers are taken to use.
-const outputShare = 0.6
 
 // forecast bounds the job by its limits and caps (facts/control.md C.1): as the
 // limits alone allow with quick answers, and with manners and slow ones.
@@ -84,25 +84,37 @@ func (r *runner) lane(o *OrgSetting) (l route.Lane) {
 	return l
 }
 
-// outPerCall is how many tokens an answer is taken to have: as --out-tokens
-// says, else what the expected dollars come from.
+// outPerCall is how many tokens an answer is taken to have, over all models.
 func (r *runner) outPerCall() float64 {
-	if r.flags.outTokens.mean > 0 {
-		return float64(r.flags.outTokens.mean)
+	out, rows := 0.0, 0
+	for i := range r.plan.Classes {
+		c := &r.plan.Classes[i]
+		out, rows = out+c.Out*float64(c.Rows), rows+c.Rows
 	}
-	if r.flags.maxTokens != nil {
-		return outputShare * float64(*r.flags.maxTokens)
+	return out / float64(max(rows, 1))
+}
+
+// outSources are where that comes from.
+func (r *runner) outSources() string {
+	var parts []string
+	for i := range r.plan.Classes {
+		c := &r.plan.Classes[i]
+		text := outSourceTexts[c.OutSource]
+		if c.OutRows > 0 {
+			text = fmt.Sprintf("%s (%s)", text, whole(int(c.OutRows)))
+		}
+		if len(r.plan.Classes) > 1 {
+			text = c.Model + ": " + text
+		}
+		if !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
 	}
-	// Out of the expected dollars, by the price of the first model.
-	p := &r.plan
-	if len(p.Models) == 0 || p.Pending == 0 {
-		return 0
-	}
-	m, _ := r.flags.prices().Lookup(p.Models[0])
-	input := m.Cost(price.Usage{Input: p.Tokens})
-	one := m.Cost(price.Usage{Output: 1000}).Float() / 1000
-	if one <= 0 {
-		return 0
-	}
-	return max(0, (p.Expected-input).Float()/one/float64(p.Pending))
+	return strings.Join(parts, ", ")
+}
+
+// outSourceTexts are sources of the length of answers, for people.
+var outSourceTexts = map[job.OutSource]string{
+	job.OutGiven: "--out-tokens", job.OutJournal: "answers to the same template in the journal", job.OutJob: "the job's first answers",
+	job.OutBound: "max_tokens, an upper bound",
 }

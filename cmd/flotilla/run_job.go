@@ -49,7 +49,7 @@ func (r *runner) jobConfig(shape job.Shape, mark string) job.Config {
 	return job.Config{
 		Inputs: r.inputs, Stdin: r.in, Shape: shape,
 		Output:  r.output(),
-		SkipBad: f.skipBad, Limit: f.limit, OutTokens: f.outTokens.mean, Retry: f.retry, NoCache: f.noCache, Reuse: f.reuse, FailFast: f.failFast,
+		SkipBad: f.skipBad, Limit: f.limit, OutTokens: f.outTokens.mean, OutP95: f.outTokens.p95, Retry: f.retry, NoCache: f.noCache, Reuse: f.reuse, FailFast: f.failFast,
 		NoSync: s.noSync(), Dir: r.spoolDir(), Command: r.command, Emulated: mark, Prices: f.prices(),
 		KeyVariable: s.keyVariable,
 		Options:     opt, Now: now, Say: func(text string) { warn(r.err, text) }, Settled: r.settled,

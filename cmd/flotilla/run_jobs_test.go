@@ -28,9 +28,18 @@ type world struct {
 
 func newWorld(t testing.TB, scenario string, speed float64) *world {
 	t.Helper()
+	return newWorldOf(t, scenario, speed, nil)
+}
+
+// newWorldOf is a world whose scenario was changed.
+func newWorldOf(t testing.TB, scenario string, speed float64, change func(*emulator.Scenario)) *world {
+	t.Helper()
 	sc, err := emulator.Named(scenario)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if change != nil {
+		change(&sc)
 	}
 	w := &world{t: t, dir: t.TempDir(), speed: speed}
 	if w.server, err = emulator.New(emulator.Options{Scenario: sc, Seed: 1, Speed: speed}); err != nil {

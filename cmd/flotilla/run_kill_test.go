@@ -30,27 +30,42 @@ type killWorld struct {
 
 func newKillWorld(t *testing.T, speed float64) *killWorld {
 	t.Helper()
-	sc, err := emulator.Named("default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newWorldOf(t, "default", speed, answersNumbers)
+	w.numbers(killRows)
+	return &killWorld{w, w.args(w.path("in.jsonl"), "--prompt", "{{.question}}", "--model", "claude-sonnet-4-6", "--max-tokens", "100", "--hedge", "off")}
+}
+
+// answersNumbers makes a scenario answer each row of numbers by its number.
+func answersNumbers(sc *emulator.Scenario) {
 	sc.Answers = []emulator.AnswerRule{{Match: `number ([0-9]+)\.`, Template: "It is $1."}}
-	w := &world{t: t, dir: t.TempDir(), speed: speed}
-	if w.server, err = emulator.New(emulator.Options{Scenario: sc, Seed: 1, Speed: speed}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.server.Close() })
-	if w.url, err = w.server.Listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// numbers writes in.jsonl, rows that ask for a number each.
+func (w *world) numbers(n int) {
+	w.t.Helper()
 	var rows bytes.Buffer
-	for i := range killRows {
+	for i := range n {
 		fmt.Fprintf(&rows, "{\"id\":\"r/%d\",\"question\":\"Say number %d.\"}\n", i, i)
 	}
 	if err := os.WriteFile(w.path("in.jsonl"), rows.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	return &killWorld{w, w.args(w.path("in.jsonl"), "--prompt", "{{.question}}", "--model", "claude-sonnet-4-6", "--max-tokens", "100", "--hedge", "off")}
+}
+
+// wantNumbers sees that every row has its own number for an answer, once.
+func (w *world) wantNumbers(n int) []resultLine {
+	w.t.Helper()
+	lines := w.wantResults(n)
+	for _, l := range lines {
+		text := ""
+		for _, c := range l.Result.Message.Content {
+			text += c.Text
+		}
+		if want := "It is " + strings.TrimPrefix(l.ID, "r/") + "."; text != want {
+			w.t.Errorf("the answer of %s is %q, want %q", l.ID, text, want)
+		}
+	}
+	return lines
 }
 
 // start begins the job in a process of its own, armed or not.
@@ -88,15 +103,7 @@ func (w *killWorld) finish() {
 	if w.killed(w.start("")) {
 		w.t.Fatal("killed by somebody else")
 	}
-	for _, l := range w.wantResults(killRows) {
-		text := ""
-		for _, c := range l.Result.Message.Content {
-			text += c.Text
-		}
-		if want := "It is " + strings.TrimPrefix(l.ID, "r/") + "."; text != want {
-			w.t.Errorf("the answer of %s is %q, want %q", l.ID, text, want)
-		}
-	}
+	w.wantNumbers(killRows)
 	st := w.stats()
 	doubled := number(w.t, st["succeeded"]) - number(w.t, st["distinct_bodies_succeeded"])
 	s := w.summary()

@@ -10,10 +10,6 @@ import (
 func (r *runner) rehearse(_ context.Context, p *planReport, _ *supposed) error {
 	fc := r.forecast()
 	plan := &r.plan
-	p.OutTokens, p.OutSource = r.outPerCall(), "max_tokens, an upper bound"
-	if r.flags.outTokens.mean > 0 {
-		p.OutSource = "--out-tokens"
-	}
 	one := planRoute{
 		Name: tierNameSync, Meets: true, P50USD: plan.Expected, P5USD: plan.Expected, P95USD: plan.Expected, WorstUSD: plan.Worst, SyncRows: plan.Pending,
 		P5S: fc.soonest.Seconds(), P50S: ((fc.soonest + fc.latest) / 2).Seconds(), P90S: fc.latest.Seconds(), P95S: fc.latest.Seconds(), Limit: fc.polite.Limit.String(),

@@ -217,6 +217,7 @@ type resultLine struct {
 	}
 	Flotilla struct {
 		Org      string
+		Tier     string
 		Attempts int
 		Cost     json.Number `json:"cost_usd"`
 		Cached   bool

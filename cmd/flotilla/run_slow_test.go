@@ -18,6 +18,7 @@ func planned() *runner {
 		settings: &Settings{Orgs: []OrgSetting{{Org: flotilla.Org{Name: "high"}}}, Conc: map[string]int{}},
 		plan: job.Plan{
 			Rows: 9000, Pending: 9000, Models: []string{"claude-sonnet-4-6"}, Tokens: 9000 * 100,
+			Classes:  []job.Class{{Model: "claude-sonnet-4-6", Rows: 9000, In: 100, Out: 180, MaxTokens: 300}},
 			Expected: 9000 * price.Dollar / 400, Worst: 9000 * price.Dollar / 200,
 		},
 	}
