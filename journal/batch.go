@@ -84,6 +84,9 @@ func stamp(at time.Time) int64 { return max(at.UnixNano(), 1) }
 
 // batchIntent reserves the worst case of all rows.
 func (a *appending) batchIntent(b *book, r *flotilla.Record, ln int64, day int) error {
+	if r.Batch == 0 {
+		return errors.New("a batch without a number")
+	}
 	if b.batches[r.Batch] != nil {
 		return fmt.Errorf("batch %d has an intent already", r.Batch)
 	}

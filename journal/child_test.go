@@ -54,6 +54,8 @@ func child(what, path string) int {
 		err = lease(ctx, j)
 	case "write":
 		err = write(ctx, j)
+	case "batches":
+		err = sendBatches(ctx, j)
 	}
 	if err != nil {
 		fmt.Println(err)

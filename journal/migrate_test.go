@@ -77,6 +77,10 @@ func TestMigrateFromV1(t *testing.T) {
 		if err := j.Signal(t.Context(), job.ID, Pause); err != nil { // a column of version 2
 			t.Error(err)
 		}
+		open, err := job.Batches(t.Context()) // a table of version 3
+		if err != nil || len(open) != 0 || st.Held != 0 {
+			t.Errorf("open batches %+v, %v held, %v", open, st.Held, err)
+		}
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}

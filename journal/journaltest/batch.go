@@ -152,10 +152,11 @@ func batchRefused(t *testing.T, b Book) {
 	id := job.Number()
 	add(t, b, Sent(id, 1, 300, 0, 1, 2))
 	for name, records := range map[string][]flotilla.Record{
-		"a step without an intent": {Carried(id, 1, 0, "succeeded", 100, 10), Step(id, 2, flotilla.BatchMade)},
-		"a row without an intent":  {Carried(id, 1, 0, "succeeded", 100, 10), Carried(id, 2, 1, "succeeded", 100, 10)},
-		"an intent twice":          {Carried(id, 1, 0, "succeeded", 100, 10), Sent(id, 1, 300, 0)},
-		"an unknown step":          {Sent(id, 3, 100, 1), Step(id, 3, 99)},
+		"a step without an intent":   {Carried(id, 1, 0, "succeeded", 100, 10), Step(id, 2, flotilla.BatchMade)},
+		"a row without an intent":    {Carried(id, 1, 0, "succeeded", 100, 10), Carried(id, 2, 1, "succeeded", 100, 10)},
+		"an intent twice":            {Carried(id, 1, 0, "succeeded", 100, 10), Sent(id, 1, 300, 0)},
+		"an intent without a number": {Sent(id, 0, 100, 1)},
+		"an unknown step":            {Sent(id, 3, 100, 1), Step(id, 3, 99)},
 	} {
 		if err := b.Append(records); err == nil {
 			t.Errorf("%s was taken", name)
