@@ -131,72 +131,6 @@ func TestBatchDefaultPace(t *testing.T) {
 	}
 }
 
-// The three anecdotes of facts/control.md D, which each scheduler reproduces.
-func TestStarvation(t *testing.T) {
-	for _, name := range []string{"starved-batch-depth", "starved-batch-size", "starved-batch-hour"} {
-		t.Run(name, func(t *testing.T) {
-			m := modelOf(t, name, 1) // at 09:00 UTC
-			big := submit(t, m, 0, 0, 8000, 0)
-			if s := big.Status(8 * time.Hour); s != InProgress {
-				t.Errorf("8,000 rows: status %v after 8 hours", s)
-			}
-
-			m = modelOf(t, name, 2)
-			var all []*Batch
-			for i := 0; i < 141_600; i += 8000 {
-				all = append(all, submit(t, m, 0, i/8000%2, min(8000, 141_600-i), i))
-			}
-			m.Advance(8 * time.Hour)
-			for i, b := range all {
-				if b.Rows() == 8000 && b.EndedAt != Never {
-					t.Errorf("batch %d of 141,600 rows ended after %v", i, b.EndedAt)
-				}
-			}
-
-			at := time.Duration(0)
-			if name == "starved-batch-hour" {
-				at = 11 * time.Hour // 20:00
-			}
-			m = modelOf(t, name, 3)
-			for i := range 5 {
-				b := submit(t, m, at, 0, 500, 500*i)
-				end := endOf(m, b, at+time.Hour)
-				if took := end - at; took < 150*time.Second || took > 9*time.Minute {
-					t.Errorf("500 rows took %v", took)
-				}
-				at = end
-			}
-		})
-	}
-}
-
-// Depth counts what waits in the whole org, and the queue moves again when a
-// cancel makes room; a batch whose size starves it holds no place.
-func TestStarvationEnds(t *testing.T) {
-	m := modelOf(t, "starved-batch-depth", 1)
-	big := submit(t, m, 0, 0, 8000, 0)
-	small := submit(t, m, 0, 0, 100, 10_000)
-	m.Advance(2 * time.Hour)
-	if small.EndedAt != Never || m.Waiting(2*time.Hour, 0) != 8100 {
-		t.Fatalf("%d rows wait", m.Waiting(2*time.Hour, 0))
-	}
-	m.CancelBatch(2*time.Hour, big)
-	if end := endOf(m, small, 3*time.Hour); end == Never || end < 2*time.Hour {
-		t.Errorf("the small batch ended at %v", end)
-	}
-	if diff := cmp.Diff(BatchCounts{Canceled: 8000}, big.Counts(3*time.Hour)); diff != "" {
-		t.Errorf("the canceled batch: %s", diff)
-	}
-
-	m = modelOf(t, "starved-batch-size", 1)
-	for i := range 10 {
-		submit(t, m, 0, 0, 3001, i*4000)
-	}
-	if end := endOf(m, submit(t, m, 0, 0, 20, 50_000), time.Hour); end > 10*time.Minute {
-		t.Errorf("a canary behind starved batches ended at %v", end)
-	}
-}
-
 // A canceled batch ends about 25 s later with what it had; which rows those
 // are is arbitrary, and each row is there once.
 func TestBatchCancel(t *testing.T) {
@@ -326,53 +260,6 @@ func TestBatchCalls(t *testing.T) {
 	}
 	if got := m.Stats(time.Second).Orgs[0].Batches.HTTPRequests; got != 1002 {
 		t.Errorf("%d calls counted", got)
-	}
-}
-
-// Equal bodies get the same answers whatever tier they take: sync, batch, or
-// some by each.
-func TestTiersAnswerAlike(t *testing.T) {
-	type answer struct {
-		hash, stop int
-		nth        uint32
-		usage      Usage
-	}
-	run := func(bySync int) []answer {
-		m := modelOf(t, "default", 7)
-		sonnet := model(t, "claude-sonnet-4-6")
-		body := func(i int) Arrival {
-			return Arrival{Model: sonnet, Hash: hashOf(i % 150), Est: 400, MaxTokens: 70}
-		}
-		var out []answer
-		now := time.Duration(0)
-		for i := range bySync {
-			x := m.Arrive(now, body(i))
-			now = max(now, x.End)
-			m.Finish(now, x)
-			out = append(out, answer{i % 150, int(x.Stop), x.Answer, x.Usage})
-			m.Release(x)
-		}
-		if bySync == 200 {
-			return out
-		}
-		b, _ := m.Submit(now, 0, 200-bySync, 1, func(i int) Arrival { return body(bySync + i) })
-		m.Advance(now + 24*time.Hour)
-		b.Results(func(i int, r RowResult) bool {
-			out = append(out, answer{(bySync + i) % 150, int(r.Stop), r.Answer, r.Usage})
-			return true
-		})
-		return out
-	}
-	sorted := cmp.Transformer("sorted", func(as []answer) []answer {
-		as = slices.Clone(as)
-		slices.SortFunc(as, func(a, b answer) int { return (a.hash-b.hash)*10 + int(a.nth) - int(b.nth) })
-		return as
-	})
-	want := run(200)
-	for _, n := range []int{0, 90} {
-		if diff := cmp.Diff(want, run(n), sorted, cmp.AllowUnexported(answer{})); diff != "" {
-			t.Errorf("%d by sync: %s", n, diff)
-		}
 	}
 }
 

@@ -19,8 +19,15 @@
 // full), whether refused requests use up a limit (no), and which limit is named
 // when several bind (requests, then input, then output).
 //
-// Message Batches are not served: their endpoints answer 404, and the scenarios
-// that differ in them alone do not exist. Responses are never compressed.
+// How the provider works batches off is not known: the scheduler of [Batching]
+// is a fluid one, in which a batch has a rate and no row a latency of its own.
+// Its draws are keyed by how-many-th batch of its org a batch is, because its
+// custom_ids may be new in every run; its answers are keyed as those of the sync
+// tier. Rows of one batch share what they write to the prompt cache, with each
+// other alone. A create of more than 100,000 rows answers 400, a full queue is
+// refused in the words of the table of limits, params are looked at by the
+// catalog of the create's time, and results are not offered in ranges.
+// Responses are never compressed.
 // Overrides of limits by workspace are in the model ([Org.Workspace]) but not in
 // the Rate Limits API. Images and documents count a fixed number of tokens or
 // pages; tools are counted by their bytes and never called; thinking is accepted

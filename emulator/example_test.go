@@ -29,6 +29,34 @@ func ExampleModel() {
 	// 1300000 nano-dollars
 }
 
+// A batch on virtual time: it takes its overhead, then two rows a second, and
+// costs half.
+func ExampleModel_Submit() {
+	sc, err := emulator.Named("steady")
+	if err != nil {
+		log.Fatal(err)
+	}
+	m := emulator.NewModel(sc, 1, time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC))
+	haiku, _ := emulator.ModelIndex("claude-haiku-4-5")
+	b, refusal := m.Submit(0, 0, 600, 900_000, func(i int) emulator.Arrival {
+		return emulator.Arrival{Model: haiku, Hash: [16]byte{byte(i), byte(i >> 8)}, Est: 800, In: 800, Out: 100, MaxTokens: 300}
+	})
+	if b == nil {
+		log.Fatal(refusal)
+	}
+	fmt.Println(b.Counts(5 * time.Minute))
+	fmt.Println(b.Status(6*time.Minute) == emulator.Ended, b.EndedAt, b.Counts(6*time.Minute))
+	cost := int64(0)
+	for _, r := range b.Results {
+		cost += r.Cost
+	}
+	fmt.Println(cost, "nano-dollars")
+	// Output:
+	// {600 0 0 0 0}
+	// true 6m0s {0 600 0 0 0}
+	// 390000000 nano-dollars
+}
+
 // A small world of one's own: one org on the lowest tier that answers at once.
 func ExampleUniform() {
 	sc := emulator.Scenario{Orgs: emulator.Uniform(1, emulator.Limits{Requests: 60, Input: 10_000, Output: 1_000})}

@@ -28,8 +28,8 @@ func newEmulateCmd() *cobra.Command {
 		Use:   "emulate",
 		Short: "Serve an emulated Claude API with rate limits, for trying things without a key",
 		Long: `emulate serves an imitation of the Claude API: Messages (JSON and streams),
-token counting, Models, the Rate Limits API and the usage report, with the limits,
-headers, errors and delays of the real one. Its answers are filler.
+token counting, Message Batches, Models, the Rate Limits API and the usage report,
+with the limits, headers, errors and delays of the real one. Its answers are filler.
 
 Keys are ` + emulator.Key("ORG") + ` (also ` + emulator.Key("ORG") + `-2, the same org) for the
 orgs high, batch and low, and ` + emulator.AdminKey("ORG") + ` for the Admin API.
