@@ -46,6 +46,7 @@ type driver struct {
 	brain    Brain
 	core     *sched.Core  // the brain, where it is ours
 	config   sched.Config // that it was made of
+	coreMade func(*sched.Core)
 	pool     map[string]int32
 	orgs     []int // emulator org by lane
 	calls    func(i int) Call

@@ -30,6 +30,7 @@ type Setting struct {
 	Crashes     []Crash      // when the process dies and another goes on
 
 	Observe   func(now time.Duration, ev sched.Event, acts []sched.Action) // nil: nobody looks; ev and acts are reused afterwards
+	Made      func(core *sched.Core)                                       // is given each core as it is made, to look at; nil: nobody
 	KeepSends bool                                                         // keep every send in the Outcome
 
 	KeepBatches bool // keep every batch in the Outcome
@@ -81,7 +82,7 @@ func newDriver(m *emulator.Model, s *Setting) *driver {
 		idle: make([]int, len(m.Scenario().Orgs)), inFlight: make([]int, len(s.Lanes)),
 		rows: newRows(s.N, s.Calls), settled: newBitset(s.N), crashes: slices.Clone(s.Crashes),
 		batches: map[sched.BatchID]*batch{}, seen: make([]int64, len(m.Scenario().Orgs)),
-		config: s.Core, doubted: newBitset(s.N), nextBatch: 1,
+		config: s.Core, coreMade: s.Made, doubted: newBitset(s.N), nextBatch: 1,
 	}
 	d.config.Ledgers = slices.Clone(s.Core.Ledgers)
 	for _, f := range s.BatchFaults {
@@ -111,6 +112,9 @@ func (d *driver) newCore(m *emulator.Model) {
 	cfg.Epoch = m.Start()
 	core := sched.New(cfg)
 	d.core, d.brain = core, core
+	if d.coreMade != nil {
+		d.coreMade(core)
+	}
 }
 
 // pools interns the lanes' pools where the brain is a core; other brains serve
