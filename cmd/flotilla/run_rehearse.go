@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/route"
 )
 
@@ -14,6 +15,10 @@ func (r *runner) rehearse(_ context.Context, p *planReport, _ *supposed) error {
 		Name: tierNameSync, Meets: true, P50USD: plan.Expected, P5USD: plan.Expected, P95USD: plan.Expected, WorstUSD: plan.Worst, SyncRows: plan.Pending,
 		P5S: fc.soonest.Seconds(), P50S: ((fc.soonest + fc.latest) / 2).Seconds(), P90S: fc.latest.Seconds(), P95S: fc.latest.Seconds(), Limit: fc.polite.Limit.String(),
 		EndsEarly: p.At.Add(fc.soonest), Ends: p.At.Add((fc.soonest + fc.latest) / 2), EndsLate: p.At.Add(fc.latest),
+	}
+	if r.flags.tier == tierBatch {
+		one.Name, one.route = tierNameBatch, flotilla.Route{Batch: true, NoSync: true}
+		one.SyncRows, one.BatchRows = 0, plan.Pending
 	}
 	p.Routes, p.Chosen, p.Why, p.Feasible = append(p.Routes, one), one.Name, "the only one", true
 	if by := p.untilDeadline(); by > 0 && seconds(one.P90S) > by {
