@@ -61,7 +61,7 @@ func (a *appending) batch(b *book, r *flotilla.Record, ln int64, day int) error 
 	}
 	at := stamp(r.At)
 	switch r.Step {
-	case flotilla.BatchMade:
+	case flotilla.BatchMade: // an empty id takes back one that proved to be another's
 		org, err := a.j.word(r.OrgID)
 		if err == nil {
 			_, err = a.j.w.exec(`UPDATE batch SET name = ?2, sure = ?3, made = CASE made WHEN 0 THEN ?4 ELSE made END,

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -93,5 +95,39 @@ func BenchmarkAssembler(b *testing.B) {
 			b.Fatal(err)
 		}
 		buf = msg
+	}
+}
+
+// BenchmarkResultReader reads results of ordinary answers, a line each.
+func BenchmarkResultReader(b *testing.B) {
+	var in []byte
+	for row := range 1000 {
+		id := AppendRowID(nil, RowID{"2e08", 1_732_924_800_000_000_000, row})
+		in = append(in, succeededLine(string(id), strings.Repeat("A sentence of an answer. ", 20))...)
+		in = append(in, '\n')
+	}
+	b.SetBytes(int64(len(in)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r := NewResultReader(bytes.NewReader(in))
+		for {
+			_, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkAppendBatchItem writes rows of a create.
+func BenchmarkAppendBatchItem(b *testing.B) {
+	var buf []byte
+	b.SetBytes(int64(len(benchBody)))
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = AppendBatchItem(buf[:0], RowID{"2e08", 1_732_924_800_000_000_000, 141_599}, benchBody)
 	}
 }
