@@ -176,11 +176,11 @@ func TestCapHoldsOverBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, "default", 200, quick)
 	w.numbers(300)
-	const limit = "0.01"
-	w.run(3, w.numbersJob("--tier", "batch", "--max-spend", limit))
+	const limit = "0.006"
+	w.run(3, w.numbersJob("--tier", "batch", "--max-tokens", "8", "--max-spend", limit))
 	if billed := fmt.Sprint(w.stats()["billed_usd"]); billed > limit {
 		t.Errorf("$%s was billed under a cap of $%s", billed, limit)
 	}
-	w.run(0, w.numbersJob("--tier", "batch", "--max-spend", "20"))
+	w.run(0, w.numbersJob("--tier", "batch", "--max-tokens", "8", "--max-spend", "20"))
 	w.wantNothingDoubled(w.wantNumbers(300))
 }
