@@ -75,7 +75,7 @@ func Choose(candidates []Candidate, w Wish) Choice {
 	if len(inside) == 0 {
 		return Choice{c.cheapest(all), OverCap}
 	}
-	by := w.by(c.quickestTime(inside))
+	by := w.By(c.quickestTime(inside))
 	timely := c.keep(inside, func(x *Candidate) bool { return x.P90 <= by })
 	if len(timely) == 0 {
 		return Choice{c.quickest(inside), TooLate}
@@ -90,9 +90,9 @@ func Choose(candidates []Candidate, w Wish) Choice {
 	return pick
 }
 
-// by is when a candidate must have ended to be considered, the quickest ending
+// By is when a candidate must have ended to be considered, the quickest ending
 // at the time given.
-func (w Wish) by(quickest time.Duration) time.Duration {
+func (w Wish) By(quickest time.Duration) time.Duration {
 	switch {
 	case w.Deadline > 0:
 		return w.Deadline
