@@ -149,27 +149,29 @@ func (f *batchFleet) sync(ctx context.Context, d flotilla.Deque, opt flotilla.Op
 }
 
 func (f *batchFleet) gather(d flotilla.Deque, opt flotilla.Options) error {
-	for _, left := range d.Backlog() {
-		rows, err := d.PullFar(flotilla.Chunk{Pool: left.Pool, Rows: 1 + f.rng.IntN(7), Bytes: 1 << 20, Worst: flotilla.USD(1)})
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		f.number++
-		b := &fakeBatch{f.number, f.orgs[f.rng.IntN(len(f.orgs))], left.Pool, rows}
-		worst := flotilla.Money(0)
-		for _, row := range rows {
-			worst += batchWorst(row.Facts.Worst)
-		}
-		rec := f.record(opt, b, flotilla.BatchRecord)
-		rec.Step, rec.Worst, rec.Rows, rec.Bytes = flotilla.BatchIntent, worst, indexes(rows), 1000
-		if err := f.append(rec); err != nil {
-			return err
-		}
-		f.at.batches[b.number] = &providerBatch{org: b.org, rows: slices.Clone(rows)}
-		f.shipped, f.gathered = f.shipped+len(rows), f.gathered+1
-		return f.made(opt, b)
+	backlog := d.Backlog()
+	if len(backlog) == 0 {
+		return nil
 	}
-	return nil
+	left := backlog[0]
+	rows, err := d.PullFar(flotilla.Chunk{Pool: left.Pool, Rows: 1 + f.rng.IntN(7), Bytes: 1 << 20, Worst: flotilla.USD(1)})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	f.number++
+	b := &fakeBatch{f.number, f.orgs[f.rng.IntN(len(f.orgs))], left.Pool, rows}
+	worst := flotilla.Money(0)
+	for _, row := range rows {
+		worst += batchWorst(row.Facts.Worst)
+	}
+	rec := f.record(opt, b, flotilla.BatchRecord)
+	rec.Step, rec.Worst, rec.Rows, rec.Bytes = flotilla.BatchIntent, worst, indexes(rows), 1000
+	if err := f.append(rec); err != nil {
+		return err
+	}
+	f.at.batches[b.number] = &providerBatch{org: b.org, rows: slices.Clone(rows)}
+	f.shipped, f.gathered = f.shipped+len(rows), f.gathered+1
+	return f.made(opt, b)
 }
 
 // made records that the provider has a batch.
