@@ -38,8 +38,7 @@ type batch struct {
 	fails   int           // answers in a row that told nothing
 	tries   int           // creates
 	asked   int           // whole listings that did not show it
-	alone   bool          // it is the one try of a parked lane or org:
-	probing *park         // this one
+	probing *park         // it is the one try of a parked lane or org
 
 	meant   time.Duration // gathered, or adopted
 	sent    time.Duration // last create

@@ -14,19 +14,16 @@ type lot struct {
 // rowsFor is how many rows a batch of the org carries: as many as proceed in
 // about the time that one takes to begin, so that few are outstanding at full
 // rate (whatever starves a queue by its depth or batches by their size leaves
-// those alone); before that is known, what facts/control.md B.12 begins with.
-func (q *batchQueue) rowsFor(c *Core, hurry bool) int64 {
-	n := int64(patientRows)
-	if hurry {
-		n = hurryRows
-	}
+// those alone).
+func (q *batchQueue) rowsFor(c *Core) int64 {
+	n := int64(startRows)
 	switch {
 	case c.cfg.BatchRows > 0:
 		return c.cfg.BatchRows
 	case q.known() && q.rate() < slowRate:
 		n = min(max(int64(q.rate()*slowHorizon), canaryRows), n)
 	case q.rates.n >= 2 || q.told > 0:
-		n = min(max(int64(q.start()*q.best()), leastRows), patientRows)
+		n = min(max(int64(q.start()*q.best()), leastRows), mostRows)
 	}
 	return max(n, q.byCalls())
 }
@@ -56,7 +53,7 @@ func (c *Core) chunkFor(s *stream, p *pile, l *lane) (k lot, why Limit, at time.
 		return k, LimitWork, p.until
 	}
 	hurry := s.Route.Target == 0
-	rows := q.rowsFor(c, hurry)
+	rows := q.rowsFor(c)
 	if q.stall.on {
 		rows, k.canary = canaryRows, true
 	}

@@ -74,7 +74,7 @@ func (c *Core) gatherPile(s *stream, p *pile) bool {
 			continue
 		}
 		q := l.org.batches
-		q.open(s.Route.Target == 0)
+		q.open()
 		if l.why == LimitAIMD { // open may have moved it
 			l.why, l.opens = c.createGate(l)
 			l.open = l.why == LimitNone

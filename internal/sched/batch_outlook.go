@@ -146,9 +146,9 @@ func (c *Core) batchRate(s *stream) float64 {
 			rate += q.flow()
 			continue
 		}
-		n := min(q.win, hurryWindow) * float64(q.rowsFor(c, false))
-		if q.started && q.n > 0 {
-			n = float64(q.own)
+		n := float64(q.own)
+		if q.n == 0 {
+			n = startWindow * float64(q.rowsFor(c))
 		}
 		p50, _ := q.expect(max(1, q.own/int64(max(q.n, 1))))
 		rate += n / p50 / 2 // nothing has ended yet to show it

@@ -21,11 +21,9 @@ type batchQueue struct {
 	calls callRate
 	hold  time.Duration // a retry-after: no call before
 
-	win     float64 // batches that may be outstanding
-	started bool    // win was set by the first stream that came
-	hurried bool
-	depth   int64         // rows at which it stalled; 0: it never did
-	struck  time.Duration // when
+	win    float64       // batches that may be outstanding; 0: no stream has come
+	depth  int64         // rows at which it stalled; 0: it never did
+	struck time.Duration // when
 
 	arms    [batchClasses]arm
 	rates   ring // rows a second of a batch

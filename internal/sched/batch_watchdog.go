@@ -20,6 +20,7 @@ const (
 	stallLeast   = 15 * time.Minute
 	stallTimes   = 3.0
 	canaryRows   = 20
+	depthLeast   = 1000 // rows of ours that are no depth: it was something else
 	canaryGap    = 15 * time.Minute
 	canaryGapMax = 2 * time.Hour
 	verdictWait  = 10 * time.Minute
@@ -73,7 +74,7 @@ func (c *Core) struck(q *batchQueue, b *batch) {
 		return
 	}
 	q.stall = stall{on: true, since: c.now}
-	if q.own > patientWindow*patientRows {
+	if q.own > depthLeast {
 		q.depth, q.struck = q.own, c.now
 	}
 }
@@ -141,7 +142,7 @@ func (q *batchQueue) slowed(rate float64) {
 		q.arms[i].took.reset()
 	}
 	q.rates.add(rate)
-	q.win = max(q.win, hurryWindow)
+	q.win = max(q.win, startWindow)
 }
 
 // canaryGate says when a dead org may be asked by a few rows.

@@ -3,31 +3,28 @@ package sched
 // The batch window is how many batches of ours may be outstanding in an org
 // (facts/control.md B.12): one more for each that ended in about its time, half
 // as many after a stall.
+//
+// It begins with more and smaller batches than the two of 500 rows there: what
+// is wanted is the full rate at once, for an hour of good rates does not come
+// back, at a depth that no queue was seen to stall at.
 const (
-	patientWindow = 2
-	patientRows   = 500
-	hurryWindow   = 16 // a route in a hurry begins wider with smaller batches:
-	hurryRows     = 150
-	mostWindow    = 64
-	waitsMost     = 1.3 // times the time without a wait for a place: more outstanding only wait longer
-	depthShare    = 0.95
+	startWindow = 16
+	startRows   = 150
+	mostRows    = 500 // chosen; 2,400 to begin with, and less than this of each at full rate
+	mostWindow  = 64
+	waitsMost   = 1.3 // times the time without a wait for a place: more outstanding only wait longer
+	depthShare  = 0.95
 )
 
-// open sets the window for the first stream that comes, wider once one in a
-// hurry does.
-func (q *batchQueue) open(hurry bool) {
-	if q.started && (q.hurried || !hurry) {
+// open sets the window for the first stream that comes.
+func (q *batchQueue) open() {
+	if q.win > 0 {
 		return
 	}
-	w := float64(patientWindow)
-	if hurry && q.depth == 0 {
-		w = hurryWindow
-	}
+	q.win = startWindow
 	if q.parallel > 0 {
-		w = float64(q.parallel) * 1.5
+		q.win = min(2*float64(q.parallel), mostWindow)
 	}
-	q.win = max(q.win, min(w, mostWindow))
-	q.started, q.hurried = true, q.hurried || hurry
 }
 
 // widen opens the window after a batch that ended in its time and was one of
