@@ -133,7 +133,9 @@ func (f *Fleet) foreign(now time.Duration, b *batch) {
 	if o := f.ownerOf(b, b.strange); o != nil && !o.sure {
 		b.provider = o.provider
 		o.provider, o.sure, o.unmade = id, true, false
-		f.commits.put(entry{record: f.batchRecord(now, o, BatchMade)})
+		f.keep(f.batchRecord(now, o, BatchMade), func(now time.Duration) {
+			f.step(now, &sched.BatchCreated{Batch: o.id, Sure: true})
+		})
 	}
 	f.exchanged(b)
 	f.step(now, &sched.BatchCollected{Batch: b.id, Foreign: true})

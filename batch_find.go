@@ -20,7 +20,7 @@ func (f *Fleet) findBatch(_ time.Duration, a *sched.FindBatch) {
 		return
 	}
 	if b.provider != "" { // another's results gave it away
-		f.inbox.put(message{run: func(now time.Duration) { f.made(now, b, b.provider, b.sure) }})
+		f.inbox.put(message{run: func(now time.Duration) { f.looked(now, b, nil, false) }})
 		return
 	}
 	org, since := b.org, b.at.Add(b.org.skew-clockSlack)
@@ -39,18 +39,32 @@ func (f *Fleet) looked(now time.Duration, b *batch, list []wire.Batch, ok bool) 
 		f.made(now, b, b.provider, b.sure)
 		return
 	}
-	if id := f.match(b, list); id != "" {
+	id, contested := f.match(b, list)
+	if id != "" {
 		f.made(now, b, id, false)
 		return
 	}
-	// In a listing that broke off, what is not there may be on a later page.
-	f.step(now, &sched.BatchAbsent{Batch: b.id, Asked: ok})
+	// In a listing that broke off, what is not there may be on a later page; and
+	// what another batch is taken for, or will be, may be this one.
+	f.step(now, &sched.BatchAbsent{Batch: b.id, Asked: ok && !contested && !f.maybeTaken(b)})
+}
+
+// maybeTaken reports whether a batch of b's size was taken for another one that
+// it is not proven to be.
+func (f *Fleet) maybeTaken(b *batch) bool {
+	for _, o := range f.batches {
+		if o != b && o.org == b.org && o.sent == b.sent && o.provider != "" && !o.sure && !slices.Contains(b.foreign, o.provider) {
+			return true
+		}
+	}
+	return false
 }
 
 // match is the batch of a listing that b is taken for: where several fit, or
 // one fits several that are looked for, they go together by the order of their
-// creation. Which one it is its results will prove.
-func (f *Fleet) match(b *batch, list []wire.Batch) string {
+// creation. Which one it is its results will prove. contested says that some
+// fit, and none is left for b.
+func (f *Fleet) match(b *batch, list []wire.Batch) (id string, contested bool) {
 	var fitting []*wire.Batch
 	for i := len(list) - 1; i >= 0; i-- { // oldest first
 		if c := &list[i]; b.fits(c) && !b.org.known[c.ID] {
@@ -63,12 +77,13 @@ func (f *Fleet) match(b *batch, list []wire.Batch) string {
 		switch {
 		case i < 0:
 		case rival == b:
-			return fitting[i].ID
+			return fitting[i].ID, false
 		default:
+			contested = contested || b.fits(fitting[i])
 			fitting = slices.Delete(fitting, i, i+1)
 		}
 	}
-	return ""
+	return "", contested
 }
 
 // lookedFor are the batches of b's org and size, b among them, whose creates
