@@ -360,6 +360,47 @@ func TestBatchCache(t *testing.T) {
 	}
 }
 
+// With all luck one row writes the prefix, and all others read it.
+func TestBatchCacheWriter(t *testing.T) {
+	sc := steady()
+	sc.Batches.CacheHits = 1
+	m := NewModel(sc, 1, epoch)
+	rows := rowsOf(t, 0)
+	b, _ := m.Submit(0, 0, 50, 1, func(i int) Arrival {
+		a := rows(i)
+		a.In, a.Est = 0, 2400
+		a.Prefixes = []Prefix{{Hash: hashOf(98), Tokens: 2000, TTL: 5 * time.Minute}}
+		return a
+	})
+	m.Advance(time.Hour)
+	writers := 0
+	b.Results(func(_ int, r RowResult) bool {
+		if r.Usage.CacheWrite5m > 0 {
+			writers++
+		}
+		return true
+	})
+	if writers != 1 {
+		t.Errorf("%d rows wrote the prefix", writers)
+	}
+}
+
+// While there are places, what others do moves no batch's rate.
+func TestBatchNeighbours(t *testing.T) {
+	end := func(neighbours int) time.Duration {
+		m := modelOf(t, "default", 4)
+		b := submit(t, m, 0, 0, 2000, 0)
+		for i := range neighbours {
+			submit(t, m, 2*time.Minute+time.Duration(i)*7777*time.Millisecond, 0, 3, 10_000+3*i)
+		}
+		m.Advance(time.Hour)
+		return b.EndedAt
+	}
+	if alone, among := end(0), end(20); (alone - among).Abs() > time.Microsecond {
+		t.Errorf("alone it ends at %v, among others at %v", alone, among)
+	}
+}
+
 // How often somebody looks changes nothing.
 func TestBatchLooksAreFree(t *testing.T) {
 	run := func(step time.Duration) (ends []time.Duration) {

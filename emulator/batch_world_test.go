@@ -26,7 +26,7 @@ type message struct {
 func TestBatchAnswersAsSync(t *testing.T) {
 	sc := steady()
 	sc.InputNoise = 0.08
-	sc.Answers = []AnswerRule{{Match: `number (\d*[02468])$`, Template: `$1: {{int 0 1000}} {{words 5}}`, Refuse: 0.2, Cut: 0.3}}
+	sc.Answers = []AnswerRule{{Match: `number (\d*[02468]),`, Template: `item $1: {{int 0 1000}} {{words 5}}`, Refuse: 0.2, Cut: 0.3}}
 	read := func(t *testing.T, raw []byte) (m message) {
 		if err := json.Unmarshal(raw, &m); err != nil {
 			t.Fatal(err)
@@ -64,6 +64,13 @@ func TestBatchAnswersAsSync(t *testing.T) {
 		}
 		if diff := cmp.Diff(bySync, byBatch); diff != "" {
 			t.Error(diff)
+		}
+		stops := map[string]int{}
+		for _, m := range byBatch {
+			stops[m.StopReason]++
+		}
+		if stops["refusal"] == 0 || stops["max_tokens"] == 0 || !strings.Contains(string(byBatch["row-2"].Content), `"item 2: `) {
+			t.Errorf("the rules were not followed: %v, %s", stops, byBatch["row-2"].Content)
 		}
 		if st := s.Stats(); st.Billed*2 != cost || st.Succeeded != n || st.Distinct != n || st.Requests != 0 {
 			t.Errorf("billed %d by batch, %d by sync; %+v", st.Billed, cost, st)
@@ -210,14 +217,19 @@ func TestBatchSlowdowns(t *testing.T) {
 		t.Error("no hours are slow hours")
 	}
 
-	// From 09:30 on, 1,800 rows at two a second, of which the half hour from
-	// 10:00 to 10:30 is worth a tenth.
+	// From 09:45 on, at two rows a second and at a tenth of it from 10:00 to 11:00.
 	sc := steady()
 	sc.Batches.Overhead = 0
 	sc.Batches.Hours = SlowHours{From: 10, To: 11, Factor: 0.1}
 	m := NewModel(sc, 1, epoch)
 	b := submit(t, m, 45*time.Minute, 0, 2160, 0) // 1,800 by 10:00, 360 more in half an hour at a tenth
 	if end := endOf(m, b, 3*time.Hour); end != 90*time.Minute {
+		t.Errorf("ended at %v", end)
+	}
+	sc.Batches.Hours.Factor = 0 // nothing moves, and nothing else wakes the queue at 11:00
+	m = NewModel(sc, 1, epoch)
+	b = submit(t, m, 45*time.Minute, 0, 1920, 0)
+	if end := endOf(m, b, 4*time.Hour); end != 121*time.Minute {
 		t.Errorf("ended at %v", end)
 	}
 }
