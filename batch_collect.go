@@ -113,7 +113,11 @@ func (f *Fleet) closeBatch(now time.Duration, b *batch) {
 		Batch: b.id, Succeeded: t.succeeded, Errored: t.errored, Back: t.back, Canceled: t.canceled, Expired: t.expired,
 		Cost: int64(t.cost), Doubt: int64(t.doubt), Usage: t.usage,
 	}
-	f.keep(f.batchRecord(now, b, BatchClosed), func(now time.Duration) {
+	closed := f.batchRecord(now, b, BatchClosed)
+	if c := &b.counts; !c.CreatedAt.IsZero() && c.EndedAt.After(c.CreatedAt) {
+		closed.Latency = c.EndedAt.Sub(c.CreatedAt)
+	}
+	f.keep(closed, func(now time.Duration) {
 		f.exchanged(b)
 		f.giveBack(b, false)
 		f.letBatchGo(b)

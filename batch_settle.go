@@ -3,6 +3,7 @@ package flotilla
 import (
 	"cmp"
 	"encoding/json"
+	"net/http"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -71,6 +72,7 @@ func ownFault(c wire.Class) bool {
 func (f *Fleet) rowFailed(now time.Duration, b *batch, r *batchRow, err error, rec Record, own bool, emulated string) {
 	if own {
 		r.row.Failed++
+		rec.Status = http.StatusInternalServerError // what a store knows a row's own failure by
 	}
 	if r.row.Failed >= cmp.Or(f.cfg.Retry.MaxAttempts, defaultAttempts) {
 		b.tally.errored++

@@ -38,17 +38,20 @@ const (
 	MachineSlept                    // the machine slept; connections were dropped
 	StoreFailed                     // the store gave an error; nothing more is sent
 
-	// Of batches; Value is how many rows it carries.
+	// Of batches; Value is how many rows the batch carries.
 	BatchPlaced   // the provider has it
 	BatchFound    // one whose create was in doubt is taken for this one, until its results prove it
 	BatchEnded    // its results are in
 	BatchCanceled // its end was asked for
-	BatchStalled  // it does not proceed
+	BatchStalled  // it is overdue: nothing new goes into its org's queue
 	BatchGone     // it can no longer be asked for: its rows go again, its dollars stay in doubt
 	BatchOrphaned // its org has no key here: its rows stay out
 	BatchStrange  // what it was taken for is another's, and is left alone
 	StrangeResult // its results name a row that is not in it, or one twice
 	QueueFull     // the org's batch queue has no room for it
+
+	BatchesProceed // the org's batches proceed again, at Value rows a second each
+	Rescue         // sync takes what batches will not have answered in time: Value rows are not answered
 )
 
 // notify tells people.
@@ -70,6 +73,7 @@ var noticeKinds = [sched.NumNotes]NoticeKind{
 	sched.NoteParked: LaneParked, sched.NoteReopened: LaneReopened, sched.NoteColleague: ColleagueSeen,
 	sched.NoteRamp: RampStep, sched.NoteWindow: WindowChanged, sched.NoteRate: RateChanged, sched.NoteBrake: BrakeChanged,
 	sched.NoteReserveMode: ReserveMode, sched.NoteCeiling: CeilingChosen, sched.NoteDailyLearned: DailyLearned,
+	sched.NoteStalled: BatchStalled, sched.NoteProceeds: BatchesProceed,
 }
 
 // note passes a core's note on.

@@ -9,8 +9,21 @@ import (
 
 // Snapshot is a fleet as it stands at one moment, for people to look at.
 type Snapshot struct {
-	At    time.Time // scaled clock
-	Lanes []LaneState
+	At      time.Time // scaled clock
+	Lanes   []LaneState
+	Batches []BatchState // oldest first
+}
+
+// BatchState is a batch as it stands.
+type BatchState struct {
+	Job       int64 // of the stream it belongs to; 0: none
+	Org, Pool string
+	ID        string    // the provider's; empty: not known yet
+	Rows      int       // that it carries
+	Made      time.Time // its intent
+	Expected  time.Time // when it is expected to end; zero: unknown
+	Stalled   bool      // it is overdue
+	Canceling bool      // its end was asked for
 }
 
 // LaneState is a lane as it stands.
@@ -28,7 +41,13 @@ type LaneState struct {
 	Sent            int64
 	Succeeded       int64
 	RateLimited     int64 // attempts that a limit refused
-	Overloaded      int64 // attempts that an overloaded provider refused
+
+	// Of the batch tier, where InFlight and Window count batches: rows in the
+	// org's queue over all its pools, ours and others', and what it may hold (0:
+	// unknown).
+	Queued, QueuedByOthers, Queue int64
+
+	Overloaded int64 // attempts that an overloaded provider refused
 }
 
 // Snapshot asks the loop how every lane stands. It costs the loop a few
@@ -58,6 +77,25 @@ func (f *Fleet) snapshot(now time.Duration) Snapshot {
 		s.Lanes[i] = f.laneState(&views[i])
 		s.Lanes[i].Cap = f.lanes[i].limit()
 	}
+	for _, st := range f.streams {
+		for _, b := range f.batchesOf(st) {
+			s.Batches = append(s.Batches, f.batchState(b))
+		}
+	}
+	return s
+}
+
+func (f *Fleet) batchState(b *batch) BatchState {
+	s := BatchState{
+		Job: b.stream.opt.Job, Org: b.org.Name, Pool: f.lanes[b.lane].pool.name, ID: b.provider,
+		Rows: len(b.rows), Made: b.at, Canceling: b.canceling,
+	}
+	if v, ok := f.core.Batch(b.id); ok {
+		s.Stalled = v.Stalled
+		if v.Expected > 0 && v.Expected < sched.Never {
+			s.Expected = f.clock.wall(v.Expected)
+		}
+	}
 	return s
 }
 
@@ -65,6 +103,7 @@ func (f *Fleet) laneState(v *sched.LaneView) LaneState {
 	s := LaneState{
 		Org: v.Org, Pool: v.Pool, Tier: tierName(v.Tier), InFlight: v.InFlight, Window: v.Window,
 		Waiting: limitName(v.Waiting), Closed: v.Closed,
+		Queued: v.Queued, QueuedByOthers: v.QueueOthers, Queue: v.Queue,
 		Limits: perMinute(v.Refill), Others: perMinute(v.Others),
 		Sent: v.Sent, Succeeded: v.Succeeded, Overloaded: v.Refused[sched.Overloaded],
 		RateLimited: v.Steady + v.Hidden + v.Accel + v.Refused[sched.Acceleration] + v.Refused[sched.Concurrency] +

@@ -59,7 +59,7 @@ type Record struct {
 	Nth        int    // how-many-th equal body it is, from 0; part of the cache key
 	Answer     []byte // the Message, or the error envelope, on one line
 	Attempts   int
-	Latency    time.Duration
+	Latency    time.Duration // BatchClosed: from the provider's created_at to ended_at; 0: unknown
 	Status     int // HTTP status of an error
 	StopReason string
 	Emulated   string // provenance mark; empty: the real provider

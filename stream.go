@@ -80,6 +80,7 @@ type stream struct {
 	exchanges int             // creates and downloads of theirs under way
 	left      []Backlog       // what the core was told of the far end
 	gathered  bool            // it is to be told anew
+	rescuing  bool            // as it was told to people
 	parcels   []*parcel       // of results, held until the source has taken more
 	earlier   map[int]earlier // of rows that batches gave back
 

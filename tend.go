@@ -22,6 +22,12 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 		f.shed(now, s)
 	}
 	view := f.core.Stream(s.id)
+	if view.Rescuing != s.rescuing {
+		s.rescuing = view.Rescuing
+		if s.rescuing {
+			f.notify(Notice{At: f.clock.wall(now), Kind: Rescue, Value: float64(int(view.Batched) + s.backlog())})
+		}
+	}
 	wake := time.Duration(sched.Never)
 	switch {
 	case s.closed && now >= s.drainBy && !s.aborted:
