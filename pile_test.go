@@ -15,6 +15,7 @@ type pile struct {
 	fleet  *flotilla.Fleet
 	bodies [][]byte
 	gate   chan struct{} // Settled waits for it; nil: it does not
+	kept   map[int]bool  // rows in batches of an earlier run, until they are taken
 
 	mu     sync.Mutex
 	rows   []flotilla.Row
@@ -55,7 +56,7 @@ func (p *pile) take(limit int, ok func(r *flotilla.Row) bool) ([]flotilla.Row, e
 	all := true
 	for i := range p.rows {
 		switch {
-		case p.where[i] == settled:
+		case p.where[i] == settled || p.kept[i]:
 		case p.where[i] == free && len(rows) < limit && ok(&p.rows[i]):
 			p.where[i] = out
 			rows = append(rows, p.rows[i])
@@ -64,7 +65,7 @@ func (p *pile) take(limit int, ok func(r *flotilla.Row) bool) ([]flotilla.Row, e
 		}
 	}
 	for i := range p.where {
-		all = all && p.where[i] != free
+		all = all && (p.where[i] != free || p.kept[i])
 	}
 	if all && len(rows) == 0 {
 		return nil, io.EOF
@@ -105,7 +106,7 @@ func (p *pile) Backlog() []flotilla.Backlog {
 	var b flotilla.Backlog
 	for i := range p.rows {
 		f := &p.rows[i].Facts
-		if p.where[i] != free || f.Alone {
+		if p.where[i] != free || f.Alone || p.kept[i] {
 			continue
 		}
 		b.Pool, b.Family = f.Pool, f.Family
@@ -129,7 +130,7 @@ func (p *pile) PullFar(want flotilla.Chunk) ([]flotilla.Row, error) {
 	bytes, worst := int64(0), flotilla.Money(0)
 	for i := len(p.rows) - 1; i >= 0 && len(rows) < want.Rows; i-- {
 		f := &p.rows[i].Facts
-		if p.where[i] != free || f.Alone || f.Pool != want.Pool {
+		if p.where[i] != free || f.Alone || f.Pool != want.Pool || p.kept[i] {
 			continue
 		}
 		bytes += int64(f.Size) + 80
@@ -146,14 +147,15 @@ func (p *pile) PullFar(want flotilla.Chunk) ([]flotilla.Row, error) {
 func (p *pile) Take(rows []int) []flotilla.Row {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var out []flotilla.Row
+	var taken []flotilla.Row
 	for _, i := range rows {
+		delete(p.kept, i)
 		if p.where[i] == free {
-			p.where[i] = 1
-			out = append(out, p.rows[i])
+			p.where[i] = out
+			taken = append(taken, p.rows[i])
 		}
 	}
-	return out
+	return taken
 }
 
 func (p *pile) Return(rows []flotilla.Row) {
