@@ -23,11 +23,15 @@ type checker struct {
 const versionWithoutSampling = "2026-10-21"
 
 // check reads a body and says what the API would say against it.
-func (c *checker) check(body []byte) error {
+func (c *checker) check(body []byte) (wire.Facts, error) {
 	f, err := wire.Parse(body)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.against(&f)
 	}
+	return f, err
+}
+
+func (c *checker) against(f *wire.Facts) error {
 	if field := f.Missing(); field != "" {
 		return missingError(field)
 	}
@@ -42,7 +46,7 @@ func (c *checker) check(body []byte) error {
 	if m.MaxOutput > 0 && f.MaxTokens > m.MaxOutput {
 		return fmt.Errorf("max_tokens: %d > %d, the most that %s can write", f.MaxTokens, m.MaxOutput, f.Model)
 	}
-	return c.rules(&f, &m)
+	return c.rules(f, &m)
 }
 
 func missingError(field string) error {

@@ -24,7 +24,14 @@ type Class struct {
 	OutSource OutSource
 	OutRows   int64 // answers that OutSource goes by; 0: it is none of answers
 
-	Expected flotilla.Money // of all, by sync
+	// Prefix is how many tokens of a call, on average, end at a cache_control mark
+	// and are enough for a cache; Prefixes how many different beginnings there are;
+	// 0: nothing is marked.
+	Prefix   float64
+	Prefixes int
+	Hour     bool // they are kept for an hour, not for five minutes
+
+	Expected flotilla.Money // of all, by sync, each beginning written to a cache once
 	Worst    flotilla.Money // of all, by sync
 }
 
@@ -95,6 +102,7 @@ func (r *Run) class(c *classSum) Class {
 func (r *Run) forecast(pending func(call int) bool) {
 	p := &r.plan
 	p.Classes, p.Worst, p.Expected, p.Tokens = r.classes(pending), 0, 0, 0
+	r.caching()
 	for i := range p.Classes {
 		c := &p.Classes[i]
 		p.Worst += c.Worst

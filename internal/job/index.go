@@ -34,7 +34,12 @@ type index struct {
 	rows    entries
 	kinds   []kind
 	repeats int
-	digest  [32]byte // of the contents of all inputs, in order
+
+	kindRows []int // rows of each kind
+	prefixes *prefixes
+	likeness *likeness
+
+	digest [32]byte // of the contents of all inputs, in order
 
 	seed     maphash.Seed
 	ids      []uint64    // hashes of ids by row
@@ -76,6 +81,7 @@ type scanned struct {
 	sum   uint32
 	id    uint64
 	facts flotilla.Facts
+	marks []mark
 	err   *RowError
 }
 
@@ -92,6 +98,7 @@ type scan struct {
 // newScan prepares a pass; columns are gathered where a table is to be written.
 func newScan(build *builder, inputs []*input, weigh Weigher, check checker) *scan {
 	x := &index{inputs: inputs, repeats: build.shape.repeats(), build: build, weigh: weigh, prices: check.prices, seed: maphash.MakeSeed()}
+	x.prefixes, x.likeness = newPrefixes(), newLikeness()
 	return &scan{x: x, check: check, kinds: map[kind]uint16{}, sum: sha256.New()}
 }
 
@@ -157,6 +164,7 @@ func (s *scan) input(ctx context.Context, i int, in *input) error {
 				t.done <- w.block(t.block)
 			}
 			w.cols.done()
+			s.x.likeness.merge(w.like)
 			return nil
 		})
 	}
@@ -184,10 +192,11 @@ type worker struct {
 	rec   record
 	body  []byte
 	cols  *columnScan
+	like  *likeness
 }
 
 func (s *scan) worker(in *input, first int) *worker {
-	return &worker{s: s, in: in, first: first, cols: s.x.columns.scan()}
+	return &worker{s: s, in: in, first: first, cols: s.x.columns.scan(), like: newLikeness()}
 }
 
 func (w *worker) block(b *block) []scanned {
@@ -254,12 +263,20 @@ func (w *worker) request(r *scanned) error {
 	if w.body, err = w.s.x.build.body(w.body[:0], &w.rec); err != nil {
 		return err
 	}
-	if err := w.s.check.check(w.body); err != nil {
+	f, err := w.s.check.check(w.body)
+	if err != nil {
 		return err
 	}
-	r.facts, err = w.s.x.weigh.Weigh(w.body)
+	if r.facts, err = w.s.x.weigh.Weigh(w.body); err != nil {
+		return err
+	}
 	r.facts.Size = len(w.body)
-	return err
+	if f.Cache5m || f.Cache1h {
+		r.marks = marksOf(w.s.x.seed, w.body, r.facts.Model, r.facts.In)
+	} else {
+		w.like.see(alike{r.facts.Model, r.facts.Shape}, w.body, r.facts.In)
+	}
+	return nil
 }
 
 // take adds a block's rows to the index.
@@ -274,6 +291,8 @@ func (s *scan) take(in int, rows []scanned) error {
 			s.x.rejected = append(s.x.rejected, r.err)
 		} else if err := s.fill(&e, &r.facts); err != nil {
 			return err
+		} else {
+			s.x.prefixes.take(r.facts.Model, r.marks)
 		}
 		if s.x.rows.n == math.MaxUint32 {
 			return errors.New("more than 4,294,967,295 rows")
@@ -296,11 +315,12 @@ func (s *scan) fill(e *entry, f *flotilla.Facts) error {
 		}
 		at = uint16(len(s.kinds))
 		s.kinds[k] = at
-		s.x.kinds = append(s.x.kinds, k)
+		s.x.kinds, s.x.kindRows = append(s.x.kinds, k), append(s.x.kindRows, 0)
 	}
 	e.kind, e.key, e.worst = at, f.Hash, f.Worst
 	e.body = first8(f.Body)
 	e.in, e.maxTokens, e.size = uint32(f.In), uint32(f.MaxTokens), uint32(f.Size)
+	s.x.kindRows[at]++
 	s.x.tokens += int64(f.In) * int64(s.x.repeats)
 	s.x.worst += f.Worst * flotilla.Money(s.x.repeats)
 	return nil

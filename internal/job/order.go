@@ -114,6 +114,7 @@ func (x *index) setAside(row int) {
 	e := x.rows.at(row)
 	x.tokens -= int64(e.in) * int64(x.repeats)
 	x.worst -= e.worst * flotilla.Money(x.repeats)
+	x.kindRows[e.kind]--
 	e.kind = noKind
 }
 

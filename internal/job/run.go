@@ -52,6 +52,7 @@ type Plan struct {
 	Priced   string // date of the price table
 	Tokens   int64  // estimated input tokens of the pending rows
 	Classes  []Class
+	Caching  Caching
 	Expected flotilla.Money
 	Worst    flotilla.Money // of the pending rows
 	Spent    flotilla.Money // by earlier runs
