@@ -18,8 +18,10 @@ func classOf(rows int64) int {
 
 // ring holds the newest of a row of figures.
 type ring struct {
-	v [24]float64
-	n int // ever added
+	v      [24]float64
+	n      int         // ever added
+	sorted [24]float64 // v, as of
+	at     int         // so many added; quantiles are asked for far more often than figures come
 }
 
 func (r *ring) add(x float64) {
@@ -27,7 +29,7 @@ func (r *ring) add(x float64) {
 	r.n++
 }
 
-func (r *ring) reset() { r.n = 0 }
+func (r *ring) reset() { r.n, r.at = 0, 0 }
 
 // quantile is that of what is held; 0 where nothing is.
 func (r *ring) quantile(q float64) float64 {
@@ -35,9 +37,12 @@ func (r *ring) quantile(q float64) float64 {
 	if n == 0 {
 		return 0
 	}
-	var s [24]float64
-	copy(s[:n], r.v[:n])
-	slices.Sort(s[:n])
+	s := &r.sorted
+	if r.at != r.n {
+		copy(s[:n], r.v[:n])
+		slices.Sort(s[:n])
+		r.at = r.n
+	}
 	at := q * float64(n-1)
 	i := int(at)
 	if i+1 >= n {
