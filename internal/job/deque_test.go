@@ -381,3 +381,21 @@ func BenchmarkDequeMillion(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/call")
 }
+
+// A row that can go neither by batch nor by sync is a fault of the input.
+func TestNoSyncRefusesRowsForSyncAlone(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Shape = Shape{Provider: b.cfg.Shape.Provider, Version: b.cfg.Shape.Version}
+	b.cfg.Inputs = []string{b.file("in.jsonl", mixed(10))}
+	b.cfg.NoSync = true
+	_, err := Open(t.Context(), b.fleet(), b.cfg)
+	if err == nil || !strings.HasSuffix(err.Error(), "in.jsonl line 5: no batch may carry the row (stream), and no org takes sync calls") || HintOf(err) == "" {
+		t.Errorf("%v", err)
+	}
+	b.cfg.Inputs = []string{b.file("in.jsonl", mixed(4))}
+	run, err := Open(t.Context(), b.fleet(), b.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Close()
+}

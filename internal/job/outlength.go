@@ -102,15 +102,27 @@ func (r *Run) unsettled(standing Standing) map[string]bool {
 // learnFromJob reads the first answers of the job itself, of models that nothing
 // else is known of and that have enough of them.
 func (r *Run) learnFromJob(ctx context.Context, standing Standing, models map[string]bool) error {
-	settled := map[string]int{}
-	for call := range r.x.calls() {
-		if r.x.holds(call) && standing.Outcome(call) == Succeeded {
-			settled[r.x.kinds[r.x.row(call).kind].model]++
+	for model := range models {
+		if _, known := r.lengths.byModel[model]; known {
+			delete(models, model)
 		}
 	}
+	if len(models) == 0 {
+		return nil
+	}
+	settled := make([]int, len(r.x.kinds))
+	for call := range r.x.calls() {
+		if r.x.holds(call) && standing.Outcome(call) == Succeeded {
+			settled[r.x.row(call).kind]++
+		}
+	}
+	byModel := map[string]int{}
+	for i, k := range r.x.kinds {
+		byModel[k.model] += settled[i]
+	}
 	missing := 0
-	for model, n := range settled {
-		if _, known := r.lengths.byModel[model]; !known && models[model] && n >= firstAnswers {
+	for model := range models {
+		if byModel[model] >= firstAnswers {
 			r.sample[model], missing = nil, missing+1
 		}
 	}

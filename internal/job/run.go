@@ -116,6 +116,11 @@ func Open(ctx context.Context, fleet Fleet, cfg Config) (_ *Run, err error) {
 	if err := s.x.checkKeep(cfg.Output.Keep); err != nil {
 		return nil, err
 	}
+	if cfg.NoSync {
+		if err := s.x.refuseAlone(); err != nil {
+			return nil, err
+		}
+	}
 	r.x = s.x
 	return r, r.opened()
 }
