@@ -1,0 +1,107 @@
+package plot
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Unit is how the values of an axis are written and at which of them its marks
+// stand. Titles and labels that quote values of the axis write them by
+// [Unit.Format], so that a number looks the same wherever it stands.
+type Unit uint8
+
+// The units. Seconds are written as ms, s, min, h or d; Dollars with their sign;
+// Percent takes shares: .05 is 5 %.
+const (
+	Plain Unit = iota
+	Seconds
+	Dollars
+	Percent
+)
+
+// Format writes a value to three or four significant digits: 980, 2,000, 12.5k,
+// 1.2M; 250 ms, 1 min 35 s, 24 h; $0.012; 4.2 %.
+func (u Unit) Format(v float64) string {
+	if v < 0 {
+		return "−" + u.Format(-v)
+	}
+	switch u {
+	case Seconds:
+		return seconds(v)
+	case Dollars:
+		return dollars(v)
+	case Percent:
+		return digits(v*100, 3) + " %"
+	default:
+		return plain(v)
+	}
+}
+
+func plain(v float64) string {
+	switch {
+	case v >= 999_950_000:
+		return digits(v/1e9, 3) + "B"
+	case v >= 999_950:
+		return digits(v/1e6, 3) + "M"
+	case v >= 9_999.5:
+		return digits(v/1e3, 3) + "k"
+	case v >= 999.5:
+		s := strconv.FormatFloat(v, 'f', 0, 64)
+		return s[:len(s)-3] + "," + s[len(s)-3:]
+	default:
+		return digits(v, 3)
+	}
+}
+
+// digits writes a number to n significant digits, all of those before the point,
+// without zeros at the end.
+func digits(v float64, n int) string {
+	if v == 0 {
+		return "0"
+	}
+	after := n - 1 - int(math.Floor(math.Log10(v)))
+	s := strconv.FormatFloat(v, 'f', max(after, 0), 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// dollars writes cents as two digits, and below a cent what it takes.
+func dollars(v float64) string {
+	switch {
+	case v >= 999.5:
+		return "$" + plain(v)
+	case v == 0 || v >= .095:
+		return "$" + strings.TrimSuffix(strconv.FormatFloat(v, 'f', 2, 64), ".00")
+	default:
+		return "$" + digits(v, 2)
+	}
+}
+
+func seconds(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v < .9995:
+		return digits(v*1000, 3) + " ms"
+	case v < 59.95:
+		return digits(v, 3) + " s"
+	case v < 3599.5:
+		return two(math.Round(v), 60, "min", "s")
+	case v < 72*3600:
+		return two(math.Round(v/60), 60, "h", "min")
+	default:
+		return two(math.Round(v/3600), 24, "d", "h")
+	}
+}
+
+// two writes a count of small units as large ones and what is left over.
+func two(v, per float64, large, small string) string {
+	s := strconv.FormatFloat(math.Floor(v/per), 'f', 0, 64) + " " + large
+	if rest := math.Mod(v, per); rest != 0 {
+		s += " " + strconv.FormatFloat(rest, 'f', 0, 64) + " " + small
+	}
+	return s
+}
