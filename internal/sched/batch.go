@@ -51,8 +51,10 @@ type batch struct {
 	full      bool // the window was full when it ended
 	canary    bool // a probe of a stalled queue (facts/control.md B.12)
 	stalled   bool
-	doomed    bool // its end is wanted
-	canceling bool // and was asked for
+	watched   time.Duration // the watchdog counts from here, where it is later
+	witness   bool          // cancelled to see how far it came
+	doomed    bool          // its end is wanted
+	canceling bool          // and was asked for
 	cancelAt  time.Duration
 }
 
@@ -146,6 +148,12 @@ func (c *Core) batchWake(at time.Duration) {
 		c.bat.wake = min(c.bat.wake, max(at, c.now+minWait))
 	}
 }
+
+// replan sees to it that the tiers are weighed again at a time: that they are
+// is a matter of seconds.
+func (c *Core) replan(at time.Duration) { c.batchWake(max(at, c.now+replanLeast)) }
+
+const replanLeast = time.Second
 
 // tend does what is due for one batch.
 func (c *Core) tend(b *batch) {

@@ -72,6 +72,10 @@ const (
 // known says whether it is known how batches of the org proceed.
 func (q *batchQueue) known() bool { return q.rates.n > 0 || q.told > 0 }
 
+// slowRate is where batches proceed so slowly that the time before they begin
+// is nothing beside it, in rows a second.
+const slowRate = 0.25
+
 // rate is how many rows a second one batch gets answered, its wait for a place
 // included.
 func (q *batchQueue) rate() float64 {
@@ -127,9 +131,12 @@ func (c *Core) learnBatch(b *batch, e *BatchCollected) {
 		return
 	}
 	running := max(took-q.start(), 0.25*took)
-	if b.canary {
-		c.canaryEnded(b, running)
-		return
+	c.proceeded(q)
+	if b.canary || b.created < q.cleared {
+		if rate := float64(b.rows) / running; b.canary && rate < slowRate {
+			q.slowed(rate)
+		}
+		return // a stall was part of its time, or its start was most of it
 	}
 	before, _ := q.expect(b.rows)
 	if q.known() {
@@ -139,6 +146,5 @@ func (c *Core) learnBatch(b *batch, e *BatchCollected) {
 	usual := a.took.quantile(0.5)
 	a.took.add(took)
 	q.rates.add(float64(b.rows) / running)
-	c.proceeded(q, b)
 	q.widen(b, took, usual)
 }

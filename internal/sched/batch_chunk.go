@@ -22,25 +22,25 @@ func (q *batchQueue) rowsFor(c *Core) int64 {
 		return c.cfg.BatchRows
 	case q.known() && q.rate() < slowRate:
 		n = min(max(int64(q.rate()*slowHorizon), canaryRows), n)
-	case q.rates.n >= 2 || q.told > 0:
-		n = min(max(int64(q.start()*q.best()), leastRows), mostRows)
+	case q.rates.n >= knownRates || q.told > 0:
+		n = int64(min(max(q.start()*q.best(), leastRows), max(q.size, startRows)))
 	}
-	return max(n, q.byCalls())
+	return max(n, q.byCalls(c))
 }
 
 const (
 	leastRows   = 100
-	slowHorizon = 3600 // seconds that a batch should take where all are slow
-	tailRows    = 25   // at least, where the last rows are shared out
+	slowHorizon = 600 // seconds that a batch should take where all are slow
+	tailRows    = 25  // at least, where the last rows are shared out
 	createShare = 0.125
 )
 
 // byCalls keeps the creates of a small limit on calls to an eighth of it.
-func (q *batchQueue) byCalls() int64 {
+func (q *batchQueue) byCalls(c *Core) int64 {
 	if q.n == 0 || !q.known() {
 		return 1
 	}
-	n := q.flow() / (createShare * q.calls.perSec)
+	n := c.flow(q) / (createShare * q.calls.perSec)
 	return int64(min(max(n, 1), maxBatchRows))
 }
 

@@ -69,7 +69,7 @@ func (c *Core) giveUpFor(s *stream, late []*batch, rest float64) {
 	o := &s.bat.plan
 	cancel := late[0].lane.org.batches.cancelTime()
 	if rest > cancel {
-		c.batchWake(c.now + span(rest-cancel))
+		c.replan(c.now + span(rest-cancel))
 		return
 	}
 	rows := 0.0
@@ -82,7 +82,7 @@ func (c *Core) giveUpFor(s *stream, late []*batch, rest float64) {
 		rows = back
 		b.doomed = true
 	}
-	c.batchWake(c.now + meetLook)
+	c.replan(c.now + meetLook)
 }
 
 // A batch is given up where that ends the job sooner by so much, for what it

@@ -142,25 +142,36 @@ func (c *Core) batchRate(s *stream) float64 {
 		if !q.serves(s, c.now) || q.stall.on {
 			continue
 		}
-		if q.known() && q.own > 0 {
-			rate += q.flow()
-			continue
-		}
-		n := float64(q.own)
+		x := c.flow(q)
 		if q.n == 0 {
-			n = startWindow * float64(q.rowsFor(c))
+			rows := q.rowsFor(c)
+			p50, _ := q.expect(rows)
+			x = max(q.win, 1) * float64(rows) / p50
 		}
-		p50, _ := q.expect(max(1, q.own/int64(max(q.n, 1))))
-		rate += n / p50 / 2 // nothing has ended yet to show it
+		if !q.known() {
+			x /= 2 // nothing has ended yet to show it
+		}
+		rate += x
 	}
 	return rate
 }
 
-// flow is the rows a second that what is outstanding in a queue goes through.
-func (q *batchQueue) flow() float64 {
-	rows := q.own / int64(max(q.n, 1))
-	p50, _ := q.expect(rows)
-	return float64(q.own) / p50
+// flow is the rows a second at which what is outstanding in a queue is
+// answered: each batch over the time that its like takes, or that it took so
+// far, for one that is late says that all may be.
+func (c *Core) flow(q *batchQueue) float64 {
+	x := 0.0
+	for _, b := range c.bat.live {
+		if b.lane.org != q.org || !b.queued || b.canceling || b.doomed {
+			continue
+		}
+		p50, _ := q.expect(b.rows)
+		if b.step >= batchPlaced {
+			p50 = max(p50, secs(c.now-max(b.created, b.watched)))
+		}
+		x += float64(b.rows) / p50
+	}
+	return x
 }
 
 // serves says whether the queue has a lane for what a stream has left.

@@ -21,9 +21,11 @@ type batchQueue struct {
 	calls callRate
 	hold  time.Duration // a retry-after: no call before
 
-	win    float64       // batches that may be outstanding; 0: no stream has come
-	depth  int64         // rows at which it stalled; 0: it never did
-	struck time.Duration // when
+	win      float64       // batches that may be outstanding; 0: no stream has come
+	size     float64       // rows of a batch, at most
+	depth    int64         // rows at which it stalled; 0: it never did
+	struckAt time.Duration // when
+	cleared  time.Duration // end of the last stall
 
 	arms    [batchClasses]arm
 	rates   ring // rows a second of a batch

@@ -46,7 +46,7 @@ func (c *Core) rescue(s *stream) {
 		o.rescuing = false
 	}
 	if !o.rescuing {
-		c.batchWake(o.due - span(rescueIn(rows, o, pause)))
+		c.replan(o.due - span(rescueIn(rows, o, pause)))
 	}
 }
 
@@ -127,7 +127,7 @@ func (c *Core) rescueBatches(s *stream) {
 	}
 	at := o.due - cancelAllow - span(o.slack+rows/(rescueShare*o.sync))
 	if c.now < at {
-		c.batchWake(at)
+		c.replan(at)
 		return
 	}
 	for _, b := range c.bat.live {
@@ -135,7 +135,7 @@ func (c *Core) rescueBatches(s *stream) {
 			b.doomed = true
 		}
 	}
-	c.batchWake(min(c.now+rescueLook, o.due))
+	c.replan(c.now + rescueLook)
 }
 
 // rescueLook is how often the last batches are looked at.

@@ -7,23 +7,29 @@ import "time"
 type stall struct {
 	on    bool
 	since time.Duration
-	asked BatchID       // cancelled to see how far it came; 0: none
-	dead  bool          // it had come nowhere: canaries only
-	next  time.Duration // when one may go
-	gap   time.Duration
-	fly   BatchID // that is out
+
+	// Some of what is overdue is cancelled to see how far it came.
+	asked     int // witnesses that have not been collected
+	begun     bool
+	succeeded float64 // their rows
+	ran       float64 // in so many seconds
+
+	dead bool          // they had come nowhere: canaries only
+	next time.Duration // when one may go
+	gap  time.Duration
+	fly  BatchID // that is out
 }
 
-// The watchdog's times (facts/control.md B.12), and how long it waits for a
-// cancelled batch to end.
+// The watchdog's times (facts/control.md B.12), and how long it waits for what
+// it cancelled to end.
 const (
 	stallLeast   = 15 * time.Minute
 	stallTimes   = 3.0
 	canaryRows   = 20
-	depthLeast   = 1000 // rows of ours that are no depth: it was something else
 	canaryGap    = 15 * time.Minute
 	canaryGapMax = 2 * time.Hour
 	verdictWait  = 10 * time.Minute
+	depthLeast   = 1000 // rows of ours that are no depth: it was something else
 )
 
 // bound is the age above which a batch counts as stalled.
@@ -46,7 +52,7 @@ func (c *Core) watchBatches() {
 			continue
 		}
 		q := b.lane.org.batches
-		if due := b.created + q.bound(b.rows); c.now < due {
+		if due := max(b.created, b.watched) + q.bound(b.rows); c.now < due {
 			c.batchWake(due)
 			continue
 		}
@@ -54,7 +60,7 @@ func (c *Core) watchBatches() {
 		c.struck(q, b)
 	}
 	for _, q := range c.bat.queues {
-		if q.stall.on {
+		if q.stall.on && !q.stall.dead {
 			c.tendStall(q)
 		}
 	}
@@ -62,79 +68,86 @@ func (c *Core) watchBatches() {
 
 // struck says that a batch is overdue.
 func (c *Core) struck(q *batchQueue, b *batch) {
-	c.out.note(Note{Kind: NoteStalled, Lane: b.lane.id, Value: float64(b.rows)})
-	if b.id == q.stall.fly {
-		q.stall.fly = 0
+	s := &q.stall
+	switch {
+	case b.id == s.fly:
+		s.fly = 0
 		b.doomed = true
 		c.nextCanary(q)
-		return
-	}
-	if q.stall.on {
-		b.doomed = b.doomed || q.stall.dead
-		return
-	}
-	q.stall = stall{on: true, since: c.now}
-	if q.own > depthLeast {
-		q.depth, q.struck = q.own, c.now
+	case s.on:
+		b.doomed = b.doomed || s.dead
+	default:
+		c.out.note(Note{Kind: NoteStalled, Lane: b.lane.id, Value: float64(b.rows)})
+		*s = stall{on: true, since: c.now}
+		q.narrow()
+		if q.own > depthLeast {
+			q.depth, q.struckAt = q.own, c.now
+		}
 	}
 }
 
-// tendStall has the oldest overdue batch cancelled, whose rows tell how far it
-// came, and goes over to canaries where there is none to ask or it does not end.
+// tendStall has what was overdue first cancelled, until half of the rows are
+// left: their number may be what starves the rest, and how far they came tells
+// how fast it goes. Where none can be cancelled, or they do not end, it goes
+// over to canaries.
 func (c *Core) tendStall(q *batchQueue) {
 	s := &q.stall
-	if s.dead {
-		return
-	}
-	if s.asked == 0 {
+	if !s.begun {
+		s.begun = true
+		left := q.own
 		for _, b := range c.bat.live {
 			if b.lane.org == q.org && b.stalled && b.sure && b.step == batchPlaced && !b.canceling && !b.stream.closed {
-				s.asked, b.doomed = b.id, true
-				break
+				b.doomed, b.witness = true, true
+				s.asked++
+				if left -= b.rows; left <= q.own/2 {
+					break
+				}
 			}
 		}
 	}
 	wait := s.since + verdictWait
-	if b := c.batchAt(s.asked); b == nil || c.now >= wait {
-		c.deaden(q)
+	if s.asked <= 0 || c.now >= wait {
+		c.judgeStall(q)
 		return
 	}
 	c.batchWake(wait)
 }
 
-// deaden goes over to canaries: what is overdue is ended, its rows go elsewhere.
-func (c *Core) deaden(q *batchQueue) {
-	q.stall.dead, q.stall.next, q.stall.gap = true, c.now, 0
-	q.win = max(1, q.win/2)
+// verdict takes in how far a batch came that was ended before its time.
+func (c *Core) verdict(b *batch, succeeded int64, took float64) {
+	s := &b.lane.org.batches.stall
+	if !b.witness || !s.on || s.dead {
+		return
+	}
+	s.asked--
+	s.succeeded += float64(max(succeeded, 0))
+	s.ran += max(took-b.lane.org.batches.start(), 1)
+}
+
+// judgeStall ends the wait for the witnesses. Where they had come nowhere the
+// org is dead for now; where they proceeded, the others are left to it, at the
+// pace that showed.
+func (c *Core) judgeStall(q *batchQueue) {
+	s := &q.stall
+	if s.succeeded > 0 {
+		rate := s.succeeded / s.ran
+		c.clear(q)
+		q.slowed(rate)
+		return
+	}
+	s.dead, s.next, s.gap = true, c.now, 0
 	for _, b := range c.bat.live {
 		if b.lane.org == q.org && b.stalled {
 			b.doomed = true
 		}
 	}
-	c.bat.dirty = true
 }
 
-// verdict takes in how far a batch came that did not end by itself. The one
-// that was asked after a stall decides: where it came nowhere the org is dead
-// for now; where it proceeds, the others are left to it, at the pace it showed.
-func (c *Core) verdict(b *batch, succeeded int64, took float64) {
-	q := b.lane.org.batches
-	if b.id != q.stall.asked || q.stall.dead {
-		return
-	}
-	if succeeded <= 0 {
-		c.deaden(q)
-		return
-	}
-	c.clear(q, b.lane)
-	q.slowed(float64(succeeded) / max(took-q.start(), 1))
-}
-
-// slowed forgets how batches proceeded before and takes them to proceed so
+// slowed forgets how batches proceeded before, and takes them to proceed so
 // fast from now on.
 func (q *batchQueue) slowed(rate float64) {
-	if rate > 0.5*q.rate() && q.rates.n > 0 {
-		return // it was only late
+	if q.rates.n > 0 && rate > 0.5*q.rate() {
+		return // they were only late
 	}
 	q.rates.reset()
 	q.odds.reset()
@@ -142,7 +155,20 @@ func (q *batchQueue) slowed(rate float64) {
 		q.arms[i].took.reset()
 	}
 	q.rates.add(rate)
-	q.win = max(q.win, startWindow)
+	q.win = max(q.win, startWindow) // they will be small
+}
+
+// clear ends a stall. What is still out is watched as if it were new.
+func (c *Core) clear(q *batchQueue) {
+	q.stall = stall{}
+	q.cleared = c.now
+	for _, b := range c.bat.live {
+		if b.lane.org == q.org && !b.doomed {
+			b.stalled, b.watched = false, c.now
+		}
+	}
+	c.bat.dirty = true
+	c.out.note(Note{Kind: NoteProceeds, Lane: q.lanes[0].id, Value: q.rate()})
 }
 
 // canaryGate says when a dead org may be asked by a few rows.
@@ -165,34 +191,14 @@ func (c *Core) nextCanary(q *batchQueue) {
 	c.bat.dirty = true
 }
 
-// canaryEnded: something proceeds again, if slowly.
-func (c *Core) canaryEnded(b *batch, running float64) {
-	q := b.lane.org.batches
-	c.clear(q, b.lane)
-	if rate := float64(b.rows) / running; rate < slowRate {
-		q.slowed(rate)
-	}
-	c.bat.dirty = true
-}
-
-// slowRate is where a batch proceeds so slowly that its overhead is nothing
-// beside it, in rows a second.
-const slowRate = 0.25
-
-// clear ends a stall.
-func (c *Core) clear(q *batchQueue, l *lane) {
-	q.stall = stall{}
-	c.out.note(Note{Kind: NoteProceeds, Lane: l.id, Value: q.rate()})
-}
-
 // proceeded says that a batch ended by itself: its org is alive.
-func (c *Core) proceeded(q *batchQueue, b *batch) {
-	if q.stall.on && !b.stalled {
-		c.clear(q, b.lane)
+func (c *Core) proceeded(q *batchQueue) {
+	if q.stall.on {
+		c.clear(q)
 	}
-	if q.depth > 0 && c.now-q.struck > depthClean {
+	if q.depth > 0 && c.now-q.struckAt > depthClean {
 		q.depth += q.depth / 10
-		q.struck = c.now
+		q.struckAt = c.now
 	}
 }
 

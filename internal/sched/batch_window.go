@@ -1,19 +1,23 @@
 package sched
 
 // The batch window is how many batches of ours may be outstanding in an org
-// (facts/control.md B.12): one more for each that ended in about its time, half
+// (facts/control.md B.12): more after each that ended in about its time, half
 // as many after a stall.
 //
 // It begins with more and smaller batches than the two of 500 rows there: what
 // is wanted is the full rate at once, for an hour of good rates does not come
-// back, at a depth that no queue was seen to stall at.
+// back, at a depth that few queues were seen to stall at. Beyond that depth it
+// opens slowly, and only where batches do not merely wait for each other.
 const (
 	startWindow = 16
 	startRows   = 150
-	mostRows    = 500 // chosen; 2,400 to begin with, and less than this of each at full rate
-	mostWindow  = 64
-	waitsMost   = 1.3 // times the time without a wait for a place: more outstanding only wait longer
-	depthShare  = 0.95
+	startDepth  = startWindow * startRows
+	mostWindow  = 64   // then it is their size that grows
+	slowStart   = 1.0  // for each batch, below the depth that it begins with
+	slowOpen    = 0.25 // above
+	sizeGrowth  = 1.05
+	waitsMost   = 1.15 // times the time of those that waited least
+	depthShare  = 0.95 // of the depth at which a queue stalled
 )
 
 // open sets the window for the first stream that comes.
@@ -21,22 +25,32 @@ func (q *batchQueue) open() {
 	if q.win > 0 {
 		return
 	}
-	q.win = startWindow
+	q.win, q.size = startWindow, startRows
 	if q.parallel > 0 {
 		q.win = min(2*float64(q.parallel), mostWindow)
 	}
 }
 
 // widen opens the window after a batch that ended in its time and was one of
-// as many as were allowed, as long as more outstanding do not merely wait for
-// each other.
+// as many as were allowed.
 func (q *batchQueue) widen(b *batch, took, usual float64) {
-	if usual > 0 && took > 2*usual {
+	if usual > 0 && took > 2*usual || !b.full || q.waiting(b.rows) > waitsMost {
 		return
 	}
-	if b.full && q.waiting(b.rows) <= waitsMost {
-		q.win = min(q.win+1, mostWindow)
+	switch {
+	case q.win >= mostWindow:
+		q.size = min(q.size*sizeGrowth, maxBatchRows)
+	case q.win*float64(b.rows) < startDepth:
+		q.win += slowStart
+	default:
+		q.win += slowOpen
 	}
+}
+
+// narrow halves the window after a stall.
+func (q *batchQueue) narrow() {
+	q.win = max(1, q.win/2)
+	q.size = max(startRows, q.size/2)
 }
 
 // waiting is how much longer batches take now than those that waited least.
