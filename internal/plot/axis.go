@@ -34,8 +34,9 @@ func (s *span) see(values ...float64) {
 // reach is what the layers of a panel hold in each direction.
 type reach struct {
 	x, y         span
-	zeroX, zeroY bool // a bar stands on 0
-	level        bool // the vertical axis has names: intervals, bars and boxes lie along the horizontal
+	zeroX, zeroY bool    // a bar stands on 0
+	inset        float64 // pixels that what stands beside its value needs at both ends of the horizontal axis
+	level        bool    // the vertical axis has names: intervals, bars and boxes lie along the horizontal
 }
 
 // along is the direction of intervals, bars and boxes.
@@ -54,6 +55,9 @@ func (r *reach) across() *span {
 	return &r.x
 }
 
+// most keeps the arithmetic of ranges far from overflow.
+const most = 1e100
+
 // check says what cannot be drawn on the axis.
 func (a *Axis) check(seen span) error {
 	if len(a.Names) > 0 {
@@ -62,8 +66,8 @@ func (a *Axis) check(seen span) error {
 	if a.Min > a.Max || math.IsNaN(a.Min) || math.IsNaN(a.Max) || math.IsInf(a.Min, 0) || math.IsInf(a.Max, 0) {
 		return fmt.Errorf("axis %q runs from %g to %g", a.Label, a.Min, a.Max)
 	}
-	if !seen.empty() && (math.IsInf(seen.lo, 0) || math.IsInf(seen.hi, 0)) {
-		return fmt.Errorf("axis %q: a value is infinite", a.Label)
+	if !seen.empty() && max(-seen.lo, seen.hi) > most {
+		return fmt.Errorf("axis %q: a value is infinite, or as good as", a.Label)
 	}
 	if a.Log && (seen.lo <= 0 || a.ranged() && a.Min <= 0) {
 		return fmt.Errorf("axis %q is logarithmic, but a value is %g", a.Label, min(seen.lo, a.Min))

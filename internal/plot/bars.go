@@ -7,6 +7,7 @@ type Bar struct {
 	From, To  float64
 	Low, High float64
 	Label     string // its value, written at its end
+	Name      string // written in it, if it fits; else beside it
 	Ink       Ink
 }
 
@@ -16,6 +17,9 @@ type Bars struct {
 	Bars  []Bar
 	Width float64 // as a share of the distance between names; 0: .6
 }
+
+// barShare is how strong the ink of a bar is: an interval must show on it.
+const barShare = .6
 
 func (b Bars) width() float64 {
 	if b.Width > 0 {
@@ -52,10 +56,11 @@ func (b Bars) draw(a *area) {
 	for _, v := range b.Bars {
 		from, to := a.lying(v.At-half, v.From), a.lying(v.At+half, v.To)
 		r := rect{min(from.x, to.x), min(from.y, to.y), max(from.x, to.x), max(from.y, to.y)}
-		a.polygon(r.corners(), paint{fill: v.Ink.over(.72), stroke: white, width: 1})
+		a.polygon(r.corners(), paint{fill: v.Ink.over(barShare), stroke: white, width: 1})
 		if v.Low != 0 || v.High != 0 {
 			a.whisker(a.lying(v.At, v.Low), a.lying(v.At, v.High), Black)
 		}
+		a.named(v.Name, r, v.Ink)
 		a.atEnd(v.Label, a.lying(v.At, max(v.To, v.High)))
 	}
 }
@@ -70,7 +75,7 @@ func (a *area) lying(across, along float64) pt {
 
 // atEnd writes a value beyond the end of a bar.
 func (a *area) atEnd(text string, at pt) {
-	if text == "" {
+	if text == "" || !a.inside(at) {
 		return
 	}
 	w := words{at: pt{at.x, at.y - 6}, text: text, size: tickSize, anchor: middle, colour: Black.words()}
@@ -80,4 +85,17 @@ func (a *area) atEnd(text string, at pt) {
 	a.write(w)
 	left := w.left()
 	a.texts = append(a.texts, rect{left, w.at.y - tickSize, left + w.width(), w.at.y + 3})
+}
+
+// named writes a bar's name into it, or beside it where it is too short.
+func (a *area) named(name string, r rect, ink Ink) {
+	center := pt{(r.x0 + r.x1) / 2, (r.y0 + r.y1) / 2}
+	if name == "" || !a.inside(center) {
+		return
+	}
+	if textWidth(name, tickSize, false)+8 > r.width() || tickSize+4 > r.height() {
+		a.askAround(name, ink, center)
+		return
+	}
+	a.write(words{at: pt{center.x, center.y + 4.2}, text: name, size: tickSize, anchor: middle, colour: readable(ink.over(barShare))})
 }

@@ -1,5 +1,7 @@
 package plot
 
+import "math"
+
 // Box sums up a distribution: the middle half as a box, the median as a line in
 // it, Low and High (the caller says which quantiles, in the subtitle) as
 // whiskers.
@@ -18,6 +20,9 @@ type Boxes struct {
 }
 
 func (b Boxes) see(r *reach) {
+	if !r.level {
+		r.inset = max(r.inset, math.Abs(b.Shift)+boxHalf+4)
+	}
 	for _, v := range b.Boxes {
 		r.across().see(v.At)
 		r.along().see(v.Low, v.Q1, v.Median, v.Q3, v.High)

@@ -52,7 +52,7 @@ func (a *area) inCell(text string, r rect, c color.NRGBA) {
 // readable is black or white, whichever stands out more from the ground.
 func readable(ground color.NRGBA) color.NRGBA {
 	if luminance(ground) > .18 {
-		return Black.words()
+		return rgb(0, 0, 0)
 	}
 	return white
 }

@@ -4,7 +4,7 @@ import "math"
 
 // Reading is a measured point with its interval, which lies along the vertical
 // axis, or along the horizontal one where the vertical has names. Low and High
-// both 0: none is drawn.
+// both 0: none is drawn; nor is one that its mark covers.
 type Reading struct{ X, Y, Low, High float64 }
 
 // Dots are measured points.
@@ -46,18 +46,27 @@ func (d Dots) draw(a *area) {
 			a.polyline(run, paint{stroke: d.Ink.line(), width: 1.1})
 		}
 	}
+	radius := d.radius()
 	for _, v := range d.Readings {
-		if v.interval() {
-			from, to := a.ends(v)
+		if !v.interval() {
+			continue
+		}
+		if from, to := a.ends(v); math.Hypot(to.x-from.x, to.y-from.y) > 2*radius+3 {
 			a.whisker(from, to, d.Ink)
 		}
 	}
 	for _, p := range places {
-		if !math.IsNaN(p.x) && !math.IsNaN(p.y) {
-			a.dot(p, d.Mark, d.Ink, d.Hollow)
-		}
+		a.dot(p, radius, d)
 	}
 	a.askAlong(d.Label, d.Ink, places)
+}
+
+// radius is smaller where there are many marks.
+func (d Dots) radius() float64 {
+	if len(d.Readings) > 40 {
+		return 2.7
+	}
+	return 4.2
 }
 
 // ends are where a reading's interval begins and ends.

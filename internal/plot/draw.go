@@ -1,7 +1,5 @@
 package plot
 
-import "math"
-
 // at is the place of a value.
 func (a *area) at(x, y float64) pt { return pt{a.x.pixel(x), a.y.pixel(y)} }
 
@@ -45,7 +43,7 @@ func runs(points []pt) [][]pt {
 	var out [][]pt
 	var run []pt
 	for _, p := range points {
-		if math.IsNaN(p.x) || math.IsNaN(p.y) {
+		if !p.isPlace() {
 			if len(run) > 0 {
 				out = append(out, run)
 			}

@@ -25,7 +25,9 @@ func hinge(seed uint64, top, knee float64, at ...float64) (measured []Reading, f
 		half := y * (.012 + .01*r.Float64())
 		measured = append(measured, Reading{c, y, y - half, y + half})
 	}
-	return measured, []Point{{0, 0}, {knee, top}, {at[len(at)-1] * 1.04, top}}
+	last := at[len(at)-1] * 1.04
+	bent := min(knee, last)
+	return measured, []Point{{0, 0}, {bent, top * bent / knee}, {last, top * bent / knee}}
 }
 
 func knee() *Figure {
@@ -51,7 +53,7 @@ func knee() *Figure {
 
 func knees() *Figure {
 	f := &Figure{
-		Title:    "Two orgs bend below the cap of 100, one is bound by latency up to it",
+		Title:    "Four of five bend at or below the cap; low is bound by latency up to it",
 		Subtitle: "calls answered a minute by calls in flight; 95 % intervals; dashed: the limit that binds",
 		Foot:     foot, SameX: true, SameY: true, Columns: 3,
 	}
@@ -103,8 +105,8 @@ func refill() *Figure {
 			{
 				X: Axis{Label: "time", Unit: Seconds}, Y: Axis{Label: "remaining + own use, tokens"},
 				Layers: []Layer{
-					Line{Points: []Point{{0, 1.55e6}, {35, 1.55e6 + 35*2_000_364/60.}}, Ink: Orange, Label: "2.000M a minute"},
-					Dots{Readings: points, Ink: Blue, Label: "readings of the header"},
+					Dots{Readings: points, Ink: Blue, Label: "readings"},
+					Line{Points: []Point{{0, 1.55e6}, {35, 1.55e6 + 35*2_000_364/60.}}, Ink: Orange, Fine: true, Label: "slope: 2.000M a minute"},
 				},
 			},
 			{
@@ -112,7 +114,7 @@ func refill() *Figure {
 				Layers: []Layer{Rule{At: 0, Ink: Black}, Dots{Readings: residual, Ink: Blue}},
 			},
 		},
-		PanelHeight: 240,
+		PanelHeight: 240, SameX: true,
 	}
 }
 
@@ -295,7 +297,7 @@ func fanout() *Figure {
 	var bars []Bar
 	sum := 0.0
 	for i, p := range parts {
-		bars = append(bars, Bar{At: 0, From: sum, To: sum + p, Ink: Series(i)})
+		bars = append(bars, Bar{At: 0, From: sum, To: sum + p, Ink: Series(i), Name: []string{"high", "batch", "low"}[i]})
 		sum += p
 	}
 	bars[2].Label = "2,462"
@@ -308,7 +310,6 @@ func fanout() *Figure {
 			X: Axis{Label: "calls answered a minute"}, Y: Axis{Names: []string{"sum of the knees", "measured together"}},
 			Layers: []Layer{
 				Bars{Bars: bars},
-				Note{X: 490, Y: 0, Text: "high", Ink: Blue},
 				Note{X: 1286, Y: 0, Text: "batch", Ink: Orange},
 				Note{X: 2027, Y: 0, Text: "low", Ink: Violet},
 			},

@@ -58,12 +58,6 @@ func (f *face) measure(buf *sfnt.Buffer, r rune) float64 {
 	return float64(adv) / 64 / float64(em)
 }
 
-// has says whether the font can write a character.
-func (f *face) has(r rune) bool {
-	glyph, err := f.font.GlyphIndex(nil, r)
-	return err == nil && glyph != 0
-}
-
 // textWidth is the width of one line of text in pixels.
 func textWidth(text string, size float64, isBold bool) float64 {
 	f := weight(isBold)
@@ -99,6 +93,20 @@ func wrap(text string, size float64, isBold bool, width float64) []string {
 		if line != "" {
 			lines = append(lines, line)
 		}
+	}
+	return lines
+}
+
+// balanced wraps a text into as few lines as fit, and those of about equal
+// length: a last word alone on its line looks forgotten.
+func balanced(text string, size float64, isBold bool, width float64) []string {
+	lines := wrap(text, size, isBold, width)
+	for w := width * .95; len(lines) > 1 && w > width/2; w -= width / 20 {
+		tighter := wrap(text, size, isBold, w)
+		if len(tighter) > len(lines) {
+			break
+		}
+		lines = tighter
 	}
 	return lines
 }

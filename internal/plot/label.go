@@ -1,7 +1,5 @@
 package plot
 
-import "math"
-
 // labelWidth is where labels inside a plot are wrapped, in pixels.
 const labelWidth = 200.0
 
@@ -10,7 +8,7 @@ const labelWidth = 200.0
 func (a *area) askAlong(text string, ink Ink, places []pt) {
 	var seen []pt
 	for _, p := range places {
-		if !math.IsNaN(p.x) && !math.IsNaN(p.y) && a.inside(p) {
+		if a.inside(p) {
 			seen = append(seen, p)
 		}
 	}
@@ -33,7 +31,7 @@ func (a *area) askAlong(text string, ink Ink, places []pt) {
 
 // beyond is the room between plot and the panel's right edge, never less than a
 // short word.
-func (a *area) beyond() float64 { return max(a.right-a.x1, 60) }
+func (a *area) beyond() float64 { return max(a.outer.x1-a.x1, 60) }
 
 // aside are the spots right of a place, also somewhat higher and lower.
 func aside(at pt) []spot {

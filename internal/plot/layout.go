@@ -13,6 +13,10 @@ const (
 	tickSize   = 12.0
 	footSize   = 11.5
 	defaultWid = 860
+
+	// spare keeps headings inside the figure where a viewer of SVG has no Go font and
+	// does not hold a wider one to the measured width.
+	spare = .87
 )
 
 // lay draws the figure into a scene, from top to bottom.
@@ -25,7 +29,7 @@ func (f *Figure) lay() (*scene, error) {
 	if f.Width > 0 {
 		s.wide = float64(f.Width)
 	}
-	room := s.wide - 2*margin
+	room := (s.wide - 2*margin) * spare
 	y := s.paragraph(margin, f.Title, titleSize, true, rgb(0x11, 0x11, 0x11), room)
 	if f.Subtitle != "" {
 		y = s.paragraph(y+4, f.Subtitle, underSize, false, soft, room)
@@ -40,7 +44,7 @@ func (f *Figure) lay() (*scene, error) {
 
 // paragraph writes wrapped text below y and returns where it ends.
 func (s *scene) paragraph(y float64, text string, size float64, bold bool, c color.NRGBA, room float64) float64 {
-	for _, line := range wrap(text, size, bold, room) {
+	for _, line := range balanced(text, size, bold, room) {
 		s.write(words{at: pt{margin, y + size*.95}, text: line, size: size, bold: bold, colour: c})
 		y += size * 1.3
 	}
@@ -51,16 +55,49 @@ func (s *scene) paragraph(y float64, text string, size float64, bold bool, c col
 func (f *Figure) grid(s *scene, y float64, all []reach) float64 {
 	columns := f.columns()
 	width := (s.wide - 2*margin - float64(columns-1)*gutter) / float64(columns)
+	var areas []*area
 	for first := 0; first < len(f.Panels); first += columns {
 		row := f.Panels[first:min(first+columns, len(f.Panels))]
 		height := f.height(row)
 		for i := range row {
 			x := margin + float64(i)*(width+gutter)
-			drawPanel(s, rect{x, y, x + width, y + height}, &row[i], all[first+i])
+			areas = append(areas, newArea(s, rect{x, y, x + width, y + height}, &row[i], all[first+i]))
 		}
+		level(areas[first:])
 		y += height + gutter*.7
 	}
+	for c := range columns {
+		plumb(areas, c, columns)
+	}
+	for _, a := range areas {
+		a.paint()
+	}
 	return y - gutter*.7
+}
+
+// level lets the plots of a row begin and end at one height.
+func level(row []*area) {
+	for _, a := range row {
+		row[0].y0, row[0].y1 = max(row[0].y0, a.y0), min(row[0].y1, a.y1)
+	}
+	for _, a := range row {
+		a.y0, a.y1 = row[0].y0, row[0].y1
+	}
+}
+
+// plumb lets the plots of a column stand above each other: mostly they share an
+// axis.
+func plumb(areas []*area, column, columns int) {
+	left, reserve := 0.0, 0.0
+	for i := column; i < len(areas); i += columns {
+		left = max(left, areas[i].upright())
+	}
+	for i := column; i < len(areas); i += columns {
+		reserve = max(reserve, areas[i].reserve(areas[i].outer.width()-left))
+	}
+	for i := column; i < len(areas); i += columns {
+		areas[i].across(left, reserve)
+	}
 }
 
 func (f *Figure) columns() int {

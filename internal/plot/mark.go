@@ -22,38 +22,48 @@ func (m Mark) of(ink Ink) Mark {
 	return own[ink.known()]
 }
 
-// markRadius makes marks of about equal weight, in pixels.
-const markRadius = 4.0
-
-// dot draws a mark; hollow ones are white inside.
-func (a *area) dot(at pt, m Mark, ink Ink, hollow bool) {
+// dot draws a mark of about that radius, as heavy as the others; hollow ones are
+// white inside.
+func (a *area) dot(at pt, radius float64, d Dots) {
 	if !a.inside(at) {
 		return
 	}
-	p := paint{fill: ink.line(), stroke: white, width: 1}
-	if hollow {
-		p = paint{fill: white, stroke: ink.line(), width: 1.6}
+	p := paint{fill: d.Ink.line(), stroke: white, width: 1}
+	if d.Hollow {
+		p = paint{fill: white, stroke: d.Ink.line(), width: 1.6}
 	}
-	const r = markRadius
-	poly := func(points ...pt) {
-		for i := range points {
-			points[i] = pt{at.x + points[i].x*r, at.y + points[i].y*r}
+	a.marks = append(a.marks, rect{at.x, at.y, at.x, at.y}.grown(radius+1))
+	m := d.Mark.of(d.Ink)
+	if m == Circle {
+		a.scene.draw(shape{points: []pt{at}, radius: radius, paint: p})
+		return
+	}
+	for _, c := range contours[m] {
+		points := make([]pt, len(c))
+		for i := range c {
+			points[i] = pt{at.x + c[i].x*radius, at.y + c[i].y*radius}
 		}
 		a.scene.draw(shape{points: points, closed: true, paint: p})
 	}
-	switch m.of(ink) {
-	case Square:
-		poly(pt{-.95, -.95}, pt{.95, -.95}, pt{.95, .95}, pt{-.95, .95})
-	case Triangle:
-		poly(pt{0, -1.25}, pt{1.15, .85}, pt{-1.15, .85})
-	case Diamond:
-		poly(pt{0, -1.35}, pt{1.35, 0}, pt{0, 1.35}, pt{-1.35, 0})
-	case Cross:
-		for _, d := range [...]float64{1, -1} {
-			a.segment(pt{at.x - r, at.y - d*r}, pt{at.x + r, at.y + d*r}, ink.line(), 2)
-		}
-	default:
-		a.scene.draw(shape{points: []pt{at}, radius: r * 1.05, paint: p})
-	}
-	a.marks = append(a.marks, rect{at.x, at.y, at.x, at.y}.grown(markRadius+1))
+}
+
+// contours are the marks of radius 1.
+var contours = [...][][]pt{
+	Square:   {{{-.9, -.9}, {.9, -.9}, {.9, .9}, {-.9, .9}}},
+	Triangle: {{{0, -1.2}, {1.1, .8}, {-1.1, .8}}},
+	Diamond:  {{{0, -1.3}, {1.3, 0}, {0, 1.3}, {-1.3, 0}}},
+	Cross: {{
+		{0, -.45},
+		{.75, -1.2},
+		{1.2, -.75},
+		{.45, 0},
+		{1.2, .75},
+		{.75, 1.2},
+		{0, .45},
+		{-.75, 1.2},
+		{-1.2, .75},
+		{-.45, 0},
+		{-1.2, -.75},
+		{-.75, -1.2},
+	}},
 }

@@ -22,46 +22,57 @@ const (
 
 // Format writes a value to three or four significant digits: 980, 2,000, 12.5k,
 // 1.2M; 250 ms, 1 min 35 s, 24 h; $0.012; 4.2 %.
-func (u Unit) Format(v float64) string {
+func (u Unit) Format(v float64) string { return u.write(v, usualDigits) }
+
+const usualDigits = 3
+
+// write is Format to n significant digits, for marks that lie close together.
+func (u Unit) write(v float64, n int) string {
 	if v < 0 {
-		return "−" + u.Format(-v)
+		return "−" + u.write(-v, n)
 	}
 	switch u {
 	case Seconds:
-		return seconds(v)
+		return seconds(v, n)
 	case Dollars:
-		return dollars(v)
+		return dollars(v, n)
 	case Percent:
-		return digits(v*100, 3) + " %"
+		return digits(v*100, n) + " %"
 	default:
-		return plain(v)
+		return plain(v, n)
 	}
 }
 
-func plain(v float64) string {
+func plain(v float64, n int) string {
 	switch {
 	case v >= 999_950_000:
-		return digits(v/1e9, 3) + "B"
+		return digits(v/1e9, n) + "B"
 	case v >= 999_950:
-		return digits(v/1e6, 3) + "M"
+		return digits(v/1e6, n) + "M"
 	case v >= 9_999.5:
-		return digits(v/1e3, 3) + "k"
+		return digits(v/1e3, n) + "k"
 	case v >= 999.5:
-		s := strconv.FormatFloat(v, 'f', 0, 64)
-		return s[:len(s)-3] + "," + s[len(s)-3:]
+		if n <= usualDigits {
+			v = math.Round(v)
+		}
+		s := digits(v, max(n, 4))
+		return s[:1] + "," + s[1:]
 	default:
-		return digits(v, 3)
+		return digits(v, n)
 	}
 }
 
 // digits writes a number to n significant digits, all of those before the point,
-// without zeros at the end.
+// without zeros at the end. Very large and very small ones get a power of ten.
 func digits(v float64, n int) string {
 	if v == 0 {
 		return "0"
 	}
-	after := n - 1 - int(math.Floor(math.Log10(v)))
-	s := strconv.FormatFloat(v, 'f', max(after, 0), 64)
+	e := int(math.Floor(math.Log10(v)))
+	if e > 15 || e < -12 {
+		return strconv.FormatFloat(v, 'g', n, 64)
+	}
+	s := strconv.FormatFloat(v, 'f', max(n-1-e, 0), 64)
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
@@ -69,25 +80,25 @@ func digits(v float64, n int) string {
 }
 
 // dollars writes cents as two digits, and below a cent what it takes.
-func dollars(v float64) string {
+func dollars(v float64, n int) string {
 	switch {
 	case v >= 999.5:
-		return "$" + plain(v)
-	case v == 0 || v >= .095:
+		return "$" + plain(v, n)
+	case n == usualDigits && (v == 0 || v >= .095):
 		return "$" + strings.TrimSuffix(strconv.FormatFloat(v, 'f', 2, 64), ".00")
 	default:
-		return "$" + digits(v, 2)
+		return "$" + digits(v, n-1)
 	}
 }
 
-func seconds(v float64) string {
+func seconds(v float64, n int) string {
 	switch {
 	case v == 0:
 		return "0"
 	case v < .9995:
-		return digits(v*1000, 3) + " ms"
-	case v < 59.95:
-		return digits(v, 3) + " s"
+		return digits(v*1000, n) + " ms"
+	case v < 59.95 || n > usualDigits:
+		return digits(v, n) + " s"
 	case v < 3599.5:
 		return two(math.Round(v), 60, "min", "s")
 	case v < 72*3600:
@@ -99,7 +110,7 @@ func seconds(v float64) string {
 
 // two writes a count of small units as large ones and what is left over.
 func two(v, per float64, large, small string) string {
-	s := strconv.FormatFloat(math.Floor(v/per), 'f', 0, 64) + " " + large
+	s := digits(math.Floor(v/per), usualDigits) + " " + large
 	if rest := math.Mod(v, per); rest != 0 {
 		s += " " + strconv.FormatFloat(rest, 'f', 0, 64) + " " + small
 	}

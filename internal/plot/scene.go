@@ -1,6 +1,9 @@
 package plot
 
-import "image/color"
+import (
+	"image/color"
+	"math"
+)
 
 // pt is a place in pixels, y downwards.
 type pt struct{ x, y float64 }
@@ -86,14 +89,23 @@ type scene struct {
 	items       []item
 }
 
+func (p pt) isPlace() bool { return !math.IsNaN(p.x) && !math.IsNaN(p.y) }
+
+// draw leaves out what has no place, here and in write: a value that is NaN has
+// none.
 func (s *scene) draw(sh shape) {
+	for _, p := range sh.points {
+		if !p.isPlace() {
+			return
+		}
+	}
 	if len(sh.points) > 0 {
 		s.items = append(s.items, item{shape: &sh})
 	}
 }
 
 func (s *scene) write(w words) {
-	if w.text != "" {
+	if w.text != "" && w.at.isPlace() {
 		s.items = append(s.items, item{words: &w})
 	}
 }

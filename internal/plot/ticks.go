@@ -82,7 +82,7 @@ func linearTicks(s scale, unit Unit) [][]float64 {
 		}
 		last = step
 		var values []float64
-		for i := math.Ceil(s.lo/step - 1e-9); i*step <= s.hi+step*1e-9; i++ {
+		for i := math.Ceil(s.lo/step - 1e-9); i*step <= s.hi+step*1e-9 && len(values) < 20; i++ {
 			values = append(values, i*step)
 		}
 		out = append(out, values)
@@ -109,12 +109,23 @@ func roundStep(rough float64, unit Unit) float64 {
 	return scaled(10, e)
 }
 
-// written keeps what is in reach and writes it.
+// written keeps what is in reach and writes it, with as many digits as tell the
+// values apart.
 func (a *Axis) written(s scale, values []float64) []tick {
 	var out []tick
-	for _, v := range values {
-		if s.holds(v) {
-			out = append(out, tick{v, a.Unit.Format(v)})
+	for n := usualDigits; n <= 15; n++ {
+		out = out[:0]
+		same := false
+		for _, v := range values {
+			if !s.holds(v) {
+				continue
+			}
+			text := a.Unit.write(v, n)
+			same = same || len(out) > 0 && out[len(out)-1].text == text
+			out = append(out, tick{v, text})
+		}
+		if !same {
+			break
 		}
 	}
 	return out
