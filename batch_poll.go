@@ -23,30 +23,35 @@ func (f *Fleet) poll(_ time.Duration, id sched.BatchID) {
 
 // cancelBatch journals that a batch is to end, and asks for it. One that is not
 // proven ours is only looked at.
-func (f *Fleet) cancelBatch(now time.Duration, id sched.BatchID) {
-	b := f.batches[id]
+func (f *Fleet) cancelBatch(now time.Duration, which sched.BatchID) {
+	b := f.batches[which]
 	if b == nil {
 		return
 	}
 	if !b.sure {
-		f.poll(now, id)
+		f.poll(now, which)
 		return
 	}
 	b.canceling = true
 	f.tellBatch(now, b, BatchCanceled, now-b.sentAt)
-	org, to := b.org, b.org.batchURL(b.provider, "cancel")
+	b.stream.exchanges++ // what is journaled is to be asked for too
+	org, id := b.org, b.provider
 	f.commits.put(entry{record: f.batchRecord(now, b, BatchCanceling), then: func(err error) {
 		if err != nil {
+			f.inbox.put(message{run: func(time.Duration) { b.stream.exchanges-- }})
 			return
 		}
 		f.beside(func() func(time.Duration) {
-			r := f.askBatch(f.ctx, org, http.MethodPost, to)
+			r := f.askBatch(f.ctx, org, http.MethodPost, org.batchURL(id, "cancel"))
 			if r.status == http.StatusBadRequest {
 				// It has ended meanwhile; whether that is an error the API does not
 				// say (facts/claude-api.md 4.5).
-				r = f.askBatch(f.ctx, org, http.MethodGet, org.batchURL(b.provider))
+				r = f.askBatch(f.ctx, org, http.MethodGet, org.batchURL(id))
 			}
-			return func(now time.Duration) { f.polled(now, b, &r) }
+			return func(now time.Duration) {
+				b.stream.exchanges--
+				f.polled(now, b, &r)
+			}
 		})
 	}})
 }

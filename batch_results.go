@@ -148,7 +148,7 @@ func (p *patientReader) Read(buf []byte) (int, error) {
 // collect takes in the results of a batch that has ended.
 func (f *Fleet) collect(_ time.Duration, id sched.BatchID) {
 	b := f.batches[id]
-	if b == nil {
+	if b == nil || b.stream.aborted {
 		return
 	}
 	b.under = true

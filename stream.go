@@ -81,6 +81,7 @@ type stream struct {
 	left      []Backlog       // what the core was told of the far end
 	gathered  bool            // it is to be told anew
 	rescuing  bool            // as it was told to people
+	shutSince time.Duration   // all orgs that have batches of it are closed; 0: they are not
 	parcels   []*parcel       // of results, held until the source has taken more
 	earlier   map[int]earlier // of rows that batches gave back
 

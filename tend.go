@@ -49,7 +49,11 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	if s.purse.until > 0 {
 		wake = min(wake, s.purse.until)
 	}
-	if !s.closed && view.InFlight == 0 && s.batches == 0 && (view.Queued > 0 || s.backlog() > 0) {
+	switch {
+	case s.closed || view.InFlight > 0:
+	case s.batches > 0:
+		wake = min(wake, f.shutOut(now, s, view))
+	case view.Queued > 0 || s.backlog() > 0:
 		wake = min(wake, f.stuck(now, s, view))
 	}
 	if s.open == 0 && s.flying == 0 && s.owed == 0 && s.exchanges == 0 && (s.closed || s.eof && s.batches == 0) {
@@ -101,6 +105,36 @@ func (f *Fleet) stuck(now time.Duration, s *stream, view sched.StreamView) time.
 	}
 	limit := view.ClosedSince + wait
 	if (view.Reopens != 0 && view.Reopens > limit) || now >= limit || view.Reopens == sched.Never {
+		f.halt(now, s, LanesClosed, nil)
+		return now
+	}
+	return limit
+}
+
+// shutOut decides whether a stream that waits for batches can ever see them
+// end: every org that has some of them may be closed for too long. They are left
+// running then.
+func (f *Fleet) shutOut(now time.Duration, s *stream, view sched.StreamView) time.Duration {
+	reopens := time.Duration(sched.Never)
+	for _, b := range f.batches {
+		if b.stream != s {
+			continue
+		}
+		v := f.core.Lane(b.lane)
+		if !v.Closed {
+			s.shutSince = 0
+			return sched.Never
+		}
+		reopens = min(reopens, v.Reopens)
+	}
+	if view.Queued > 0 && !view.AllClosed {
+		return sched.Never
+	}
+	if s.shutSince == 0 {
+		s.shutSince = now
+	}
+	limit := s.shutSince + cmp.Or(s.opt.MaxWait, time.Hour)
+	if reopens > limit || now >= limit {
 		f.halt(now, s, LanesClosed, nil)
 		return now
 	}
