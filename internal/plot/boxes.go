@@ -47,7 +47,7 @@ func (b Boxes) draw(a *area) {
 		from, to := a.shifted(v.At, v.Q1, b.Shift-boxHalf), a.shifted(v.At, v.Q3, b.Shift+boxHalf)
 		r := rect{min(from.x, to.x), min(from.y, to.y), max(from.x, to.x), max(from.y, to.y)}
 		a.polygon(r.corners(), paint{fill: b.Ink.over(.25), stroke: b.Ink.line(), width: 1.4})
-		a.marks = append(a.marks, r)
+		a.marks = append(a.marks, marked{r, b.Ink})
 		a.polyline([]pt{a.shifted(v.At, v.Median, b.Shift-boxHalf), a.shifted(v.At, v.Median, b.Shift+boxHalf)},
 			paint{stroke: b.Ink.line(), width: 2.6})
 		medians = append(medians, a.shifted(v.At, v.Median, b.Shift+boxHalf))

@@ -31,6 +31,8 @@ func (a *area) whisker(from, to pt, ink Ink) {
 	}
 	p := paint{stroke: ink.line(), width: 1.4}
 	a.polyline([]pt{from, to}, p)
+	r := rect{min(from.x, to.x), min(from.y, to.y), max(from.x, to.x), max(from.y, to.y)}
+	a.marks = append(a.marks, marked{r.grown(2), ink})
 	for _, e := range [...]pt{from, to} {
 		if a.inside(e) {
 			a.scene.draw(shape{points: []pt{{e.x - across.x, e.y - across.y}, {e.x + across.x, e.y + across.y}}, paint: p})

@@ -71,7 +71,6 @@ func knees() *Figure {
 		dots, fit := hinge(uint64(i), c.top, c.knee, 10, 25, 50, 75, 100)
 		p := Panel{
 			Title: c.name, X: Axis{Label: "calls in flight"}, Y: Axis{Label: "calls a minute"},
-			Layers: []Layer{Line{Points: fit, Ink: Blue, Fine: true}, Dots{Readings: dots, Ink: Blue}},
 		}
 		if c.limit != "" {
 			p.Layers = append(
@@ -82,6 +81,7 @@ func knees() *Figure {
 		} else {
 			p.Layers = append(p.Layers, Note{X: 100, Y: dots[4].Y, Text: "≥ cap, latency-bound"})
 		}
+		p.Layers = append(p.Layers, Line{Points: fit, Ink: Blue, Fine: true}, Dots{Readings: dots, Ink: Blue})
 		f.Panels = append(f.Panels, p)
 	}
 	return f
@@ -274,6 +274,15 @@ func latency() *Figure {
 	}
 }
 
+// beside moves readings aside on a logarithmic axis, so that intervals do not lie
+// on each other.
+func beside(by float64, readings []Reading) []Reading {
+	for i := range readings {
+		readings[i].X *= by
+	}
+	return readings
+}
+
 func depth() *Figure {
 	return &Figure{
 		Title:    "Time to the end grows with what is queued, not with how it is cut",
@@ -284,9 +293,9 @@ func depth() *Figure {
 			Layers: []Layer{
 				Rule{At: 24 * 3600, Ink: Grey, Dashed: true, Label: "batches expire after 24 h"},
 				Rule{At: 1e5, Upright: true, Ink: Grey, Dashed: true, Label: "queue cap of the org"},
-				Dots{Ink: Blue, Joined: true, Label: "chunks of 500", Readings: []Reading{{500, 410, 330, 520}, {2000, 700, 560, 900}, {8000, 1900, 1500, 2400}, {5e4, 9800, 8200, 12000}}},
+				Dots{Ink: Blue, Joined: true, Label: "chunks of 500", Readings: beside(.94, []Reading{{500, 410, 330, 520}, {2000, 700, 560, 900}, {8000, 1900, 1500, 2400}, {5e4, 9800, 8200, 12000}})},
 				Dots{Ink: Orange, Joined: true, Label: "chunks of 2,000", Readings: []Reading{{2000, 760, 600, 960}, {8000, 1750, 1400, 2300}, {5e4, 10400, 8600, 12900}}},
-				Dots{Ink: Violet, Joined: true, Hollow: true, Label: "chunks of 8,000", Readings: []Reading{{8000, 2050, 1600, 2600}, {5e4, 9400, 7900, 11800}}},
+				Dots{Ink: Violet, Joined: true, Hollow: true, Label: "chunks of 8,000", Readings: beside(1.06, []Reading{{8000, 2050, 1600, 2600}, {5e4, 9400, 7900, 11800}})},
 			},
 		}},
 	}
@@ -310,8 +319,6 @@ func fanout() *Figure {
 			X: Axis{Label: "calls answered a minute"}, Y: Axis{Names: []string{"sum of the knees", "measured together"}},
 			Layers: []Layer{
 				Bars{Bars: bars},
-				Note{X: 1286, Y: 0, Text: "batch", Ink: Orange},
-				Note{X: 2027, Y: 0, Text: "low", Ink: Violet},
 			},
 		}},
 	}

@@ -97,11 +97,14 @@ func wrap(text string, size float64, isBold bool, width float64) []string {
 	return lines
 }
 
-// balanced wraps a text into as few lines as fit, and those of about equal
-// length: a last word alone on its line looks forgotten.
+// balanced wraps a text into as few lines as fit; where the last would be left
+// with a word or two, which look forgotten, all become about equally long.
 func balanced(text string, size float64, isBold bool, width float64) []string {
 	lines := wrap(text, size, isBold, width)
-	for w := width * .95; len(lines) > 1 && w > width/2; w -= width / 20 {
+	if len(lines) < 2 || textWidth(lines[len(lines)-1], size, isBold) > width/3 {
+		return lines
+	}
+	for w := width * .95; w > width/2; w -= width / 20 {
 		tighter := wrap(text, size, isBold, w)
 		if len(tighter) > len(lines) {
 			break

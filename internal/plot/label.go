@@ -22,7 +22,7 @@ func (a *area) askAlong(text string, ink Ink, places []pt) {
 		room = a.beyond() - 8
 		k.spots = aside(last)
 	}
-	k.lines = wrap(text, labelSize, true, room)
+	k.lines = balanced(text, labelSize, true, room)
 	for i := len(seen) - 1; i >= 0; i -= max(1, len(seen)/24) {
 		k.spots = append(k.spots, around(seen[i], 8, 12+20*float64(len(seen)-1-i)/float64(len(seen)))...)
 	}
@@ -61,7 +61,7 @@ func (a *area) askAround(text string, ink Ink, at pt) {
 	if text == "" || !a.inside(at) {
 		return
 	}
-	a.asks = append(a.asks, ask{lines: wrap(text, labelSize, false, labelWidth), ink: ink, spots: around(at, 10, 0)})
+	a.asks = append(a.asks, ask{lines: balanced(text, labelSize, false, labelWidth), ink: ink, spots: around(at, 10, 0)})
 }
 
 // askRule wants the name of a straight line: above or below it, beginning at its
@@ -70,9 +70,9 @@ func (a *area) askRule(l Rule, from, to pt) {
 	if l.Label == "" || !a.inside(from) {
 		return
 	}
-	k := ask{ink: l.Ink, lines: wrap(l.Label, labelSize, false, a.width()*.8)}
+	k := ask{ink: l.Ink, lines: balanced(l.Label, labelSize, false, a.width()*.8)}
 	if l.Upright {
-		k.lines = wrap(l.Label, labelSize, false, min(labelWidth, a.width()*.45))
+		k.lines = balanced(l.Label, labelSize, false, min(labelWidth, a.width()*.45))
 		for i := range 12 {
 			share := float64(i) / 12
 			at := pt{from.x, from.y + share*(to.y-from.y) + lineHeight*float64(len(k.lines))/2 + 2}

@@ -14,7 +14,7 @@ const (
 	footSize   = 11.5
 	defaultWid = 860
 
-	// spare keeps headings inside the figure where a viewer of SVG has no Go font and
+	// spare keeps titles inside the figure where a viewer of SVG has no Go font and
 	// does not hold a wider one to the measured width.
 	spare = .87
 )
@@ -29,8 +29,8 @@ func (f *Figure) lay() (*scene, error) {
 	if f.Width > 0 {
 		s.wide = float64(f.Width)
 	}
-	room := (s.wide - 2*margin) * spare
-	y := s.paragraph(margin, f.Title, titleSize, true, rgb(0x11, 0x11, 0x11), room)
+	room := s.wide - 2*margin
+	y := s.paragraph(margin, f.Title, titleSize, true, rgb(0x11, 0x11, 0x11), room*spare)
 	if f.Subtitle != "" {
 		y = s.paragraph(y+4, f.Subtitle, underSize, false, soft, room)
 	}

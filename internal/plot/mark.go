@@ -32,7 +32,7 @@ func (a *area) dot(at pt, radius float64, d Dots) {
 	if d.Hollow {
 		p = paint{fill: white, stroke: d.Ink.line(), width: 1.6}
 	}
-	a.marks = append(a.marks, rect{at.x, at.y, at.x, at.y}.grown(radius+1))
+	a.marks = append(a.marks, marked{rect{at.x, at.y, at.x, at.y}.grown(radius + 1), d.Ink})
 	m := d.Mark.of(d.Ink)
 	if m == Circle {
 		a.scene.draw(shape{points: []pt{at}, radius: radius, paint: p})

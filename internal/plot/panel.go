@@ -13,9 +13,9 @@ type area struct {
 	xTicks, yTicks []tick
 	xNames         [][]string // wrapped
 
-	marks []rect  // what labels had better not hide
-	lines [][2]pt // nor these
-	texts []rect  // what they must not hide
+	marks []marked // what labels had better not hide
+	lines [][2]pt  // nor these
+	texts []rect   // what they must not hide
 	asks  []ask
 }
 

@@ -19,6 +19,12 @@ type spot struct {
 	cost   float64 // how much worse it is than the best
 }
 
+// marked is what a layer drew at a value, in its ink.
+type marked struct {
+	rect
+	ink Ink
+}
+
 const lineHeight = labelSize * 1.2
 
 // size is that of a label's block of lines.
@@ -73,11 +79,24 @@ func (a *area) best(k *ask, within rect, others []rect) (*spot, rect) {
 			continue
 		}
 		block := s.block(w, h)
-		if c := s.cost + a.hides(block, within, others); c < least {
+		if c := s.cost + a.strange(k, s) + a.hides(block, within, others); c < least {
 			found, at, least = s, block, c
 		}
 	}
 	return found, at
+}
+
+// strange is what it costs that marks of others lie where the label points: in
+// grey it could be theirs.
+func (a *area) strange(k *ask, s *spot) float64 {
+	near := rect{s.of.x, s.of.y, s.of.x, s.of.y}.grown(14)
+	cost := 0.0
+	for _, m := range a.marks {
+		if m.ink != k.ink && near.shared(m.rect) > 0 {
+			cost += 9
+		}
+	}
+	return cost
 }
 
 // hides is what a label at a place would cost: other words are never hidden if
@@ -96,13 +115,13 @@ func (a *area) hides(r, within rect, others []rect) float64 {
 		}
 	}
 	for _, m := range a.marks {
-		if s := r.shared(m); s > 0 {
+		if s := r.shared(m.rect); s > 0 {
 			cost += 25 + s
 		}
 	}
 	for _, l := range a.lines {
 		if p, q, ok := clipSegment(l[0], l[1], r); ok {
-			cost += .2 + math.Hypot(q.x-p.x, q.y-p.y)
+			cost += .5 + 1.5*math.Hypot(q.x-p.x, q.y-p.y)
 		}
 	}
 	return cost

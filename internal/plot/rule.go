@@ -68,7 +68,7 @@ func (n Note) draw(a *area) {
 	at := a.at(n.X, n.Y)
 	if n.Ring && a.inside(at) {
 		a.scene.draw(shape{points: []pt{at}, radius: 8, paint: paint{stroke: n.Ink.line(), width: 1.6}})
-		a.marks = append(a.marks, rect{at.x, at.y, at.x, at.y}.grown(9))
+		a.marks = append(a.marks, marked{rect{at.x, at.y, at.x, at.y}.grown(9), n.Ink})
 	}
 	a.askAround(n.Text, n.Ink, at)
 }
