@@ -116,13 +116,14 @@ func (j *Job) fits(f *Forecast, w *supposed) {
 	if j.Cap != 0 {
 		budget = max(j.Cap, 0).Float()
 	}
-	f.RowsInTime = whole(t.Fit(by, math.Inf(1)).Rows)
-	f.RowsWithin = whole(t.Fit(route.Never, budget).Rows)
-	f.RowsFit = whole(t.Fit(by, budget).Rows)
+	f.RowsInTime = j.whole(t.Fit(by, math.Inf(1)))
+	f.RowsWithin = j.whole(t.Fit(route.Never, budget))
+	f.RowsFit = j.whole(t.Fit(by, budget))
 }
 
-// whole is rows rounded to what is surely one of them.
-func whole(rows float64) int { return int(math.Floor(rows + 1e-6*rows + 1e-6)) }
+// whole is how many rows a split carries, the last digits of a sum of shares
+// being chance.
+func (j *Job) whole(s route.Split) int { return min(int(s.Rows*(1+1e-6)), j.rows()) }
 
 // half is what batches for half of the rows would save of sync alone.
 func (j *Job) half(w *supposed, chosen *Candidate) flotilla.Money {

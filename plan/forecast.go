@@ -180,6 +180,9 @@ func (c *Candidate) sum(j *Job) {
 		finer = finerBatch
 	}
 	wall, money := spreadOf(took, finer), spreadOf(cost, finerMoney)
+	target := c.of.route.Target
+	wall.held = target > 0 && target != Never
+	money.held = wall.held
 	c.First, c.Rehearsals = firsts[n/2], n
 	c.P5, c.P50, c.P90, c.P95 = wall.time(5), wall.time(50), wall.time(90), wall.time(95)
 	c.Worst = j.worst(c.of.route)

@@ -81,3 +81,19 @@ func TestForesee(t *testing.T) {
 	f := foresee(t, judged(&sc, 10_000))
 	t.Log("\n" + f.table())
 }
+
+// BenchmarkForesee is the benchmark: the plan of a million rows, in
+// under 20 s and 500 MB.
+func BenchmarkForesee(b *testing.B) {
+	const bound = 20.0
+	sc := named(b, "default")
+	for b.Loop() {
+		f := foresee(b, judged(&sc, 1_000_000))
+		if len(f.Candidates) < 3 || !f.Feasible {
+			b.Fatalf("%d candidates, feasible %t", len(f.Candidates), f.Feasible)
+		}
+	}
+	per := b.Elapsed().Seconds() / float64(b.N)
+	b.ReportMetric(per, "s/plan")
+	b.ReportMetric(per/bound, "of-bound")
+}

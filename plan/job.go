@@ -34,6 +34,8 @@ type Job struct {
 	Seed uint64 // of all rehearsals; equal jobs have equal forecasts
 	// Rehearsals of each candidate; 0: 9 of small jobs, 5 of large ones.
 	Rehearsals int
+
+	entire bool // no rehearsal is shortened: a test's
 }
 
 // Tier says which routes a forecast may consider.

@@ -15,6 +15,11 @@ type spread struct {
 	mean, sd float64 // of the logarithm
 	n        int
 	lost     int // rehearsals that did not end
+
+	// Of a figure that something holds in place, such as the end of a route that
+	// aims at a time: no lognormal, so what was seen bounds it.
+	held      bool
+	low, high float64 // seen, finer grain included
 }
 
 // A rehearsal is not the run: there are clocks, networks and scales finer than
@@ -27,7 +32,7 @@ const (
 
 // spreadOf takes figures, of which NaN says that there is none.
 func spreadOf(figures []float64, finer float64) spread {
-	s := spread{}
+	s := spread{low: math.Inf(1)}
 	sum, squares := 0.0, 0.0
 	for _, f := range figures {
 		if math.IsNaN(f) {
@@ -38,6 +43,7 @@ func spreadOf(figures []float64, finer float64) spread {
 		s.n++
 		sum += l
 		squares += l * l
+		s.low, s.high = min(s.low, f), max(s.high, f)
 	}
 	if s.n == 0 {
 		return s
@@ -48,6 +54,7 @@ func spreadOf(figures []float64, finer float64) spread {
 		s.sd = math.Sqrt(max(0, squares/n-s.mean*s.mean) * n / (n - 1))
 	}
 	s.sd = math.Hypot(s.sd, finer)
+	s.low, s.high = s.low*math.Exp(-2*finer), s.high*math.Exp(2*finer)
 	return s
 }
 
@@ -67,7 +74,11 @@ func (s spread) at(p int) float64 {
 	if s.n == 1 {
 		t = math.Copysign(min(math.Abs(t), 1.7), t) // there was no chance in it
 	}
-	return math.Exp(s.mean + t*s.sd*math.Sqrt(1+1/float64(s.n)))
+	v := math.Exp(s.mean + t*s.sd*math.Sqrt(1+1/float64(s.n)))
+	if s.held {
+		v = min(max(v, s.low), s.high)
+	}
+	return v
 }
 
 func (s spread) time(p int) time.Duration {

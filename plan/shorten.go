@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/flotilla-llm/flotilla/internal/route"
 	"github.com/flotilla-llm/flotilla/internal/sched"
 )
 
@@ -11,16 +12,19 @@ import (
 // head, in which windows open and buckets drain, steadyCalls of steady state, and
 // the tail. What was left out is carried at the rate of the steady state.
 const (
-	shortFrom   = 100_000
-	steadyCalls = 20_000
-	// Of routes with batches the steady state is longer: batches of many rows end
-	// at once, and tell a rate only when several of them have.
-	steadyBatch   = 45_000
-	shortBatch    = 100_000
-	shortByBatch  = 200_000
-	headTime      = 90 * time.Second // the polite ramp, and half a minute
-	worthCutting  = 0.8              // of a job: what is left out must be more than the rest
-	tailByWindows = 2                // of the caps together
+	shortFrom    = 100_000
+	steadyCalls  = 20_000
+	settleTime   = 90 * time.Second // the polite ramp, and half a minute
+	worthCutting = 0.8              // of a job: what is left out must be more than the rest
+)
+
+// Batches end many rows at once, and at the end of a job they are waited for. So
+// of routes with batches more is rehearsed: so many calls at least, and what
+// takes so long at best.
+const (
+	leastHybrid = 80_000
+	hybridTime  = 30 * time.Minute
+	leastBatch  = 200_000
 )
 
 // cut is what of a job is rehearsed.
@@ -43,26 +47,47 @@ func (j *Job) rows() (n int) {
 func (w *supposed) cut(r sched.Route, budget float64) cut {
 	n := w.job.rows()
 	c := cut{all: n, rows: n, route: r, budget: budget}
-	if n <= shortFrom || w.changes() {
+	if n <= shortFrom || w.job.entire || w.changes() {
 		return c
 	}
-	if !r.Batch {
-		t := w.task(r)
-		head := int(t.Fit(headTime, math.Inf(1)).Rows)
-		tail := tailByWindows * w.windows()
-		c.shorten(head+tail, steadyCalls, tail)
-	} else {
-		rows := shortBatch
-		if r.Target != 0 {
-			rows = shortByBatch
-		}
-		c.shorten(rows*2/5, steadyBatch*rows/shortBatch, rows*3/20)
+	t := w.task(r)
+	switch {
+	case !r.Batch:
+		head := w.settled(t, n)
+		tail := 2 * w.windows()
+		c.shorten(head, steadyCalls, tail)
+	case r.Target == 0:
+		rows := max(leastHybrid, int(t.Fit(hybridTime, math.Inf(1)).Rows))
+		c.shorten(rows/2, rows*7/20, rows*3/20)
+	default:
+		c.shorten(leastBatch/2, leastBatch*7/20, leastBatch*3/20)
 	}
 	if c.rows == n {
 		return c
 	}
 	c.scale(w, r)
 	return c
+}
+
+// settled is after how many calls a job by sync runs as it will to its end: the
+// windows are open and no bucket gives more than its refill. In between the
+// fluid time of a call grows, and it never falls.
+func (w *supposed) settled(t route.Task, n int) int {
+	const part = 0.02
+	slope := func(share float64) float64 {
+		return quickest(scaled(t, share+part)) - quickest(scaled(t, share))
+	}
+	last := slope(1 - part)
+	lo, hi := 0.0, 1-part
+	for range 12 {
+		if mid := (lo + hi) / 2; slope(mid) < last*0.99 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	ramp := t.Fit(settleTime, math.Inf(1)).Rows
+	return int(hi*float64(n) + ramp)
 }
 
 func (c *cut) shorten(head, steady, tail int) {
@@ -129,8 +154,7 @@ func (w *supposed) changes() bool {
 }
 
 // carryOn adds the rows that were left out to a trial, at the rate of the
-// steady state. Where buckets still drain then, the rate is to fall: the fluid
-// times of both spans say by how much.
+// steady state.
 func (w *supposed) carryOn(t *trial, c cut, m *meter) {
 	left := float64(c.all - c.rows)
 	if !m.second.passed || m.second.at <= m.first.at {
@@ -140,9 +164,6 @@ func (w *supposed) carryOn(t *trial, c cut, m *meter) {
 	d, sync, batch := m.between()
 	span := d.Seconds()
 	extra := left * span / float64(m.second.total-m.first.total)
-	if !c.even && c.route.Target == 0 {
-		extra = w.middle(c, m, extra)
-	}
 	if c.even {
 		fixed := w.scenario.Batches.Overhead.Seconds()
 		t.stretch(left/float64(c.rows), max(0, 1-fixed/max(t.took.Seconds(), 1)))
@@ -157,18 +178,6 @@ func (w *supposed) carryOn(t *trial, c cut, m *meter) {
 			t.lanes[i].Clocks[l] += time.Duration(float64(in) * extra / span)
 		}
 	}
-}
-
-// middle is how long the rows take that were left out, by the fluid times of
-// the steady state and of them.
-func (w *supposed) middle(c cut, m *meter, even float64) float64 {
-	task := w.task(c.route)
-	at := func(rows int) float64 { return quickest(scaled(task, float64(rows)/float64(c.all))) }
-	from, to, end := at(m.first.total), at(m.second.total), at(m.second.total+c.all-c.rows)
-	if span := (m.second.at - m.first.at).Seconds(); to > from && !math.IsInf(end, 1) {
-		return (end - to) * span / (to - from)
-	}
-	return even
 }
 
 // add counts rows at the mean cost that their tier has had.

@@ -17,7 +17,6 @@ type trial struct {
 	cost, syncCost, batchCost float64 // nano-dollars by the job's price table
 	syncRows, batchRows       float64
 	settled                   float64
-	failed                    float64 // nano-dollars of attempts that gave no answer, in doubt ones at worst
 
 	lanes []sched.LaneView
 	world *supposed
@@ -81,7 +80,7 @@ func (j *Job) core(seed uint64) sched.Config {
 // lanes are those of the fleet's orgs, the tiers that a route leaves open.
 func (w *supposed) lanes(r sched.Route) (out []sched.LaneConfig) {
 	groups := map[string]int32{}
-	for p, pool := range w.pools {
+	for _, pool := range w.pools {
 		name, family := emulator.PoolOf(w.models[pool]), w.family(pool)
 		for i := range w.job.Fleet.Orgs {
 			o := &w.job.Fleet.Orgs[i]
@@ -102,13 +101,13 @@ func (w *supposed) lanes(r sched.Route) (out []sched.LaneConfig) {
 			out = append(out, l)
 		}
 		if r.Batch {
-			out = append(out, w.batchLanes(w.pools[p], name)...)
+			out = append(out, w.batchLanes(name)...)
 		}
 	}
 	return out
 }
 
-func (w *supposed) batchLanes(_, name string) (out []sched.LaneConfig) {
+func (w *supposed) batchLanes(name string) (out []sched.LaneConfig) {
 	for i := range w.job.Fleet.Orgs {
 		o := &w.job.Fleet.Orgs[i]
 		if o.NoBatch {
