@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/wire"
@@ -42,9 +43,9 @@ type Record struct {
 	FirstByte time.Duration `json:"first_byte"` // of the answer's header
 	End       time.Duration `json:"end"`
 
-	Status int        `json:"status"`          // 0: no answer
-	Class  wire.Class `json:"class,omitempty"` // of a refusal: Status is not 200, or an error came in a stream
-	Dim    wire.Dim   `json:"dim,omitempty"`   // which limit its text names
+	Status int    `json:"status"`         // 0: no answer
+	Class  Class  `json:"class,omitzero"` // of a refusal: Status is not 200, or an error came in a stream
+	Dim    string `json:"dim,omitempty"`  // the limit its text names: rpm, itpm, otpm, tpm
 	// CeilingNow and CeilingNext are what an acceleration refusal tells, in
 	// tokens a minute; 0: nothing.
 	CeilingNow  float64       `json:"ceiling_now,omitempty"`
@@ -55,8 +56,17 @@ type Record struct {
 	Levels wire.Limits `json:"-"` // what the headers said at its admission
 	Read   *Reading    `json:"read,omitempty"`
 
+	OrgID string `json:"-"` // anthropic-organization-id
+
+	// Batch and Rows are of a batch: its id, and how many of its rows are billed;
+	// Usage and Cost are then sums.
+	Batch string `json:"batch,omitempty"`
+	Rows  int    `json:"rows,omitempty"`
+
 	Usage price.Usage `json:"usage"` // of an answer
 	Cost  price.Nanos `json:"cost_usd"`
+	// InDoubt is the worst case of a call that may have been billed unseen.
+	InDoubt price.Nanos `json:"in_doubt_usd,omitempty"`
 }
 
 // OK says that the call was answered.
@@ -67,6 +77,26 @@ func (r *Record) Latency() time.Duration { return r.End - r.Sent }
 
 // Refused says that a rate limit refused the call (429).
 func (r *Record) Refused() bool { return r.Status == 429 }
+
+// Is says that the call was refused for a reason.
+func (r *Record) Is(c wire.Class) bool { return r.Err != "" && r.Status != 0 && r.Class.Class == c }
+
+// Class is a class of refusal that is stored by its name.
+type Class struct{ wire.Class }
+
+// MarshalText writes the name.
+func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads a name.
+func (c *Class) UnmarshalText(b []byte) error {
+	for k := range wire.NumClasses {
+		if k.String() == string(b) {
+			c.Class = k
+			return nil
+		}
+	}
+	return fmt.Errorf("no class of refusal %q", b)
+}
 
 // Reading is Levels as it is stored: remaining and reset (seconds from Sent to
 // the reset instant by the server's clock, as Date tells) by dimension.
