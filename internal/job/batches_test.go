@@ -360,3 +360,54 @@ func (p peeks) Peek(ctx context.Context, s Spec) (Book, error) {
 	})
 	return &book{j, p.Journal}, err
 }
+
+// A pause leaves batches running, and what goes on afterwards takes them over.
+func TestPauseLeavesBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.cfg.Inputs = []string{b.input("in.jsonl", 60)}
+		b.cfg.Options.Route = &flotilla.Route{Batch: true}
+		p := newProvider()
+		f := b.batchFleet(p)
+		f.answer = slow
+		b.ask(1500*time.Millisecond, journal.Pause)
+		b.ask(time.Minute, journal.Go)
+		e := b.carryOn(f)
+		if e.code != ExitOK || e.Succeeded != 60 || f.adopted == 0 {
+			t.Errorf("exit %d, %d taken over, %+v, %v", e.code, f.adopted, e.Summary, e.err)
+		}
+		p.answeredOnce(t, 60)
+		b.whole(60)
+	})
+}
+
+// The cache settles no call that is in a batch: it is paid for, and comes.
+func TestCacheLeavesBatchesAlone(t *testing.T) {
+	b := newBench(t)
+	in := b.input("in.jsonl", 30)
+	b.cfg.Inputs = []string{in}
+	b.cfg.Options.Route = &flotilla.Route{Batch: true, NoSync: true}
+	p := newProvider()
+	f := b.batchFleet(p)
+	f.stay = true
+	first := b.carryOn(f)
+	left := 0
+	for _, r := range first.RunningBatches {
+		left += r.Rows
+	}
+	out := b.cfg.Output.Path
+	b.cfg.Inputs, b.cfg.Output.Path = []string{b.input("more.jsonl", 31)}, out+".other.jsonl"
+	b.cfg.Options.Route = nil
+	if e := b.run(b.fleet()); e.code != ExitOK {
+		t.Fatal(e.err)
+	}
+	b.cfg.Inputs, b.cfg.Output.Path = []string{in}, out
+	b.cfg.Options.Route = &flotilla.Route{Batch: true, NoSync: true}
+	again := b.batchFleet(p)
+	again.fated = func(*flotilla.Row) string { return "succeeded" }
+	e := b.carryOn(again)
+	if e.code != ExitOK || left == 0 || e.Cached != 30-left-first.Succeeded || again.shipped > 0 || len(e.RunningBatches) > 0 {
+		t.Errorf("exit %d, %d were in batches, %d cached, %d sent again, %v", e.code, left, e.Cached, again.shipped, e.err)
+	}
+	b.whole(30)
+}

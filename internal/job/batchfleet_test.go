@@ -40,6 +40,7 @@ type batchFleet struct {
 	open     []*fakeBatch
 	shipped  int // rows sent in batches
 	gathered int // batches made
+	adopted  int // batches taken over
 }
 
 type fakeBatch struct {
@@ -110,7 +111,7 @@ func (f *batchFleet) turn(ctx context.Context, d flotilla.Deque, opt flotilla.Op
 		b := f.open[i]
 		f.open = slices.Delete(f.open, i, i+1)
 		return false, f.collect(ctx, d, opt, b, f.fate)
-	case f.stay && f.results > 0 && len(d.Backlog()) == 0:
+	case f.stay && f.results > 0 && (len(d.Backlog()) == 0 || opt.Route.NoSync && len(f.open) == 4):
 		r.Cause = flotilla.DeadlinePassed
 		return true, nil
 	}
@@ -200,6 +201,7 @@ func (f *batchFleet) adopt(d flotilla.Deque, opt flotilla.Options, o *flotilla.O
 		d.Return(b.rows)
 		return nil
 	}
+	f.adopted++
 	if o.ID == "" {
 		return f.made(opt, b)
 	}

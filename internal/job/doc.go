@@ -8,6 +8,14 @@
 // every kind of input is a range of bytes in a file, and its body is made again
 // when its call leaves.
 //
+// Calls are handed out from both ends: by sync from the near one, into batches
+// from the far one, until they meet. A call in a batch of an earlier run is
+// neither sent again nor in doubt: the fleet takes the batch over, or, where the
+// key of the org that made it is not at hand, its calls stay out and the rest
+// goes on. The first call of each (model, shape of body) is a canary: it goes
+// alone and by sync, whatever the route, and only then others of its kind by
+// either tier. Where no org takes sync calls it goes as a batch of one.
+//
 // The journal is the truth about what is settled; OUT follows it. A row's
 // result is durable before its line is written, lines are matched to rows by
 // id and never by position, and a run that finds an OUT checks it line by line

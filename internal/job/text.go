@@ -93,12 +93,21 @@ func (s *Summary) sayCap(b *flotilla.BudgetExceededError, done string, say func(
 		return
 	}
 	say("", "stopped at the cap: %s of %s; %s", b.Spent, b.Cap, done)
-	more := s.ExpectedUSD - s.CostUSD
-	if s.done() > 0 {
-		more = flotilla.Money(float64(s.CostUSD) / float64(s.done()) * float64(s.Pending))
-	}
-	more = max(more, b.Needs)
+	more := max(s.moreNeeded(), b.Needs)
 	say("hint", "the same command with --max-spend %s finishes (about %s more)", enough((s.CostUSD+more).Float()*1.05+b.Needs.Float()), more)
+}
+
+// moreNeeded is what the rows that are left will cost, by what the others did.
+// Those in batches are reserved for already, at their worst.
+func (s *Summary) moreNeeded() flotilla.Money {
+	left, spent := s.Pending, s.CostUSD
+	for _, b := range s.RunningBatches {
+		left, spent = left-b.Rows, spent-b.WorstUSD
+	}
+	if s.done() == 0 {
+		return s.ExpectedUSD - spent
+	}
+	return flotilla.Money(float64(max(spent, 0)) / float64(s.done()) * float64(max(left, 0)))
 }
 
 // enough rounds dollars up: to whole ones from ten on, else to cents.
