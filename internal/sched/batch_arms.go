@@ -88,14 +88,6 @@ func (q *batchQueue) rate() float64 {
 	return priorRate
 }
 
-// best is the same of a batch that does not wait for a place, about.
-func (q *batchQueue) best() float64 {
-	if q.rates.n == 0 {
-		return q.rate()
-	}
-	return max(q.rates.quantile(0.7), q.rates.recent(knownRates))
-}
-
 // start is the seconds before a batch proceeds.
 func (q *batchQueue) start() float64 {
 	if q.overhead > 0 {
@@ -146,5 +138,5 @@ func (c *Core) learnBatch(b *batch, e *BatchCollected) {
 	usual := a.took.quantile(0.5)
 	a.took.add(took)
 	q.rates.add(float64(b.rows) / running)
-	q.widen(b, took, usual)
+	c.widen(q, b, took, usual)
 }

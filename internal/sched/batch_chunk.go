@@ -11,10 +11,10 @@ type lot struct {
 	canary             bool
 }
 
-// rowsFor is how many rows a batch of the org carries: as many as proceed in
-// about the time that one takes to begin, so that few are outstanding at full
-// rate (whatever starves a queue by its depth or batches by their size leaves
-// those alone).
+// rowsFor is how many rows a batch of the org carries: few, so that few are
+// outstanding at full rate (whatever starves a queue by its depth or batches by
+// their size leaves those alone), and still enough to proceed for longer than
+// they take to begin.
 func (q *batchQueue) rowsFor(c *Core) int64 {
 	n := int64(startRows)
 	switch {
@@ -22,14 +22,13 @@ func (q *batchQueue) rowsFor(c *Core) int64 {
 		return c.cfg.BatchRows
 	case q.known() && q.rate() < slowRate:
 		n = min(max(int64(q.rate()*slowHorizon), canaryRows), n)
-	case q.rates.n >= knownRates || q.told > 0:
-		n = int64(min(max(q.start()*q.best(), leastRows), max(q.size, startRows)))
+	default:
+		n = max(n, int64(q.size))
 	}
 	return max(n, q.byCalls(c))
 }
 
 const (
-	leastRows   = 100
 	slowHorizon = 600 // seconds that a batch should take where all are slow
 	tailRows    = 25  // at least, where the last rows are shared out
 	createShare = 0.125

@@ -45,15 +45,15 @@ func (c *Core) lateBatches(s *stream) []*batch {
 	return late
 }
 
-// remains is how many seconds more a batch will probably run. One that takes
-// longer than expected is taken to go on for a third of what it took so far.
+// remains is how many seconds more a batch will probably run. One that is late
+// is taken to be as late again.
 func (c *Core) remains(b *batch) float64 {
 	p50, _ := b.lane.org.batches.expect(b.rows)
 	age := secs(c.now - b.created)
-	return max(p50-age, lateShare*min(age, p50), lateShare*(age-p50))
+	return max(p50-age, lateShare*min(age, p50), age-p50)
 }
 
-const lateShare = 0.3
+const lateShare = 0.25
 
 // unanswered is how many rows a cancelled batch will probably give back.
 func (c *Core) unanswered(b *batch) float64 {
@@ -76,7 +76,7 @@ func (c *Core) giveUpFor(s *stream, late []*batch, rest float64) {
 	for _, b := range late {
 		back := rows + c.unanswered(b)
 		byThen := max(rest, b.lane.org.batches.cancelTime()) + back/o.sync + o.slack/2
-		if c.remains(b) <= giveUpGain*byThen+giveUpLeast {
+		if c.remains(b) <= giveUpGain*byThen {
 			break
 		}
 		rows = back
@@ -85,13 +85,11 @@ func (c *Core) giveUpFor(s *stream, late []*batch, rest float64) {
 	c.replan(c.now + meetLook)
 }
 
-// A batch is given up where that ends the job sooner by so much, for what it
-// is based on is uncertain; while both tiers are near their end this is looked
-// at every few seconds.
+// While both tiers are near their end they are weighed every few seconds. What
+// is given up is what would end later by a tenth, for nothing is sure.
 const (
-	giveUpGain  = 1.15
-	giveUpLeast = 5.0 // seconds
-	meetLook    = 5 * time.Second
+	giveUpGain = 1.1
+	meetLook   = 3 * time.Second
 )
 
 // cancelTime is the seconds from a cancel to the end, as measured, else as

@@ -61,8 +61,8 @@ func (s *stream) dueBy() time.Duration {
 	return due - dueMargin
 }
 
-// dueMargin is kept before a deadline for the last answers to be taken in.
-const dueMargin = 15 * time.Second
+// dueMargin is kept before a deadline for what nobody foresaw.
+const dueMargin = 45 * time.Second
 
 // syncRate is how many of a stream's rows a second its sync lanes could carry
 // with their windows open, and how many seconds more that takes: a ramp that is
@@ -76,11 +76,12 @@ func (c *Core) syncRate(s *stream) (rate, slack float64) {
 				rivals++
 			}
 		}
+		out := s.expectOut(&item{out: int32(p.Out), maxOut: int32(p.MaxOut)})
 		for _, l := range p.pool.lanes {
 			if on, _, _, reopens := l.closed(); on && reopens > c.now || l.paused {
 				continue
 			}
-			x, lat := l.could(p)
+			x, lat := l.could(p.In, out)
 			rate += x / rivals
 			tail = max(tail, lat)
 			if l.ramp.g < float64(l.group.cap) || !l.sentAny || c.now-l.lastSend > idle/2 {
@@ -106,14 +107,10 @@ func (c *Core) rampLoss() float64 {
 
 // could is the rows a second of a lane whose window is open, and how long its
 // slowest answer takes.
-func (l *lane) could(p *pile) (rate, slowest float64) {
-	out := p.Out
+func (l *lane) could(in, out float64) (rate, slowest float64) {
 	if l.lat.out.n > 0 {
 		out = l.lat.out.v
-	} else if out <= 0 {
-		out = p.MaxOut
 	}
-	in := p.In
 	if l.meanIn.n > 0 {
 		in = l.meanIn.v
 	}

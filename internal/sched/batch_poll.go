@@ -12,7 +12,7 @@ const (
 	pollOften  = 0.1              // of its age between polls
 	pollLeast  = 10 * time.Second
 	pollMost   = 2 * time.Minute
-	pollEnding = 15 * time.Second // at most, once its end was asked for
+	pollEnding = 10 * time.Second // at most, once its end was asked for
 	pollJitter = 0.1
 	pollMissed = 5 * time.Second // after a 404 of a batch that we made (facts/peer-faults.md 9), and longer each time
 )

@@ -28,9 +28,11 @@ type batchQueue struct {
 	cleared  time.Duration // end of the last stall
 
 	arms    [batchClasses]arm
-	rates   ring // rows a second of a batch
-	odds    ring // time taken over what was expected
-	cancels mean // seconds from a cancel to the end
+	rates   ring    // rows a second of a batch
+	waits   ring    // the same over a fixed measure, to tell whether they wait for each other
+	quick   float64 // the least that the newest of these were together; 0: not known
+	odds    ring    // time taken over what was expected
+	cancels mean    // seconds from a cancel to the end
 
 	overhead time.Duration // told; 0: not
 	told     float64       // rate told; 0: not

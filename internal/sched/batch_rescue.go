@@ -9,7 +9,8 @@ import (
 // to batches for as long as sync can still carry what they will not have
 // answered by then. It begins as late as is safe, for every row that a batch
 // answers meanwhile is half as dear and spares colleagues; and it stops again
-// where batches turn out to be fast enough.
+// where batches turn out to be fast enough, but not in the last minutes, in
+// which they could take no more.
 const (
 	rescueShare = 0.85             // of what sync could carry is counted on
 	rescueEnd   = 60 * time.Second // before the time, the last batch should have ended
@@ -42,7 +43,7 @@ func (c *Core) rescue(s *stream) {
 		o.rescuing = false
 	case short >= 0:
 		o.rescuing = true
-	case short < -rescueKeep*rows:
+	case short < -rescueKeep*rows && r > pause+secs(cancelAllow):
 		o.rescuing = false
 	}
 	if !o.rescuing {

@@ -103,8 +103,11 @@ func (c *Core) onBacklog(e *Backlog) {
 		p = &pile{pool: c.pools[e.Pool]}
 		t.piles = append(t.piles, p)
 	}
-	p.Backlog = *e
-	p.Rows = max(0, p.Rows)
+	if e.Rows <= 0 {
+		p.Rows = 0 // what its rows were like is still of use
+	} else {
+		p.Backlog = *e
+	}
 	c.bat.dirty = true
 }
 

@@ -32,14 +32,19 @@ const (
 	depthLeast   = 1000 // rows of ours that are no depth: it was something else
 )
 
-// bound is the age above which a batch counts as stalled.
-func (q *batchQueue) bound(rows int64) time.Duration {
+// bound is the age above which a batch counts as stalled. Where all is slow,
+// small batches wait behind large ones that were begun before.
+func (c *Core) bound(q *batchQueue, rows int64) time.Duration {
 	prior := secs(priorWait) + float64(rows)/priorRate
-	if a := &q.arms[classOf(rows)]; a.took.n > 0 {
-		return max(stallLeast, span(stallTimes*a.took.quantile(0.9)))
-	}
 	if q.rates.n > 0 && q.rate() < priorRate {
-		prior = q.start() + float64(rows)/q.rate()
+		for _, b := range c.bat.live {
+			if b.lane.org == q.org && b.queued {
+				rows = max(rows, b.rows)
+			}
+		}
+		prior = max(prior, q.start()+float64(rows)/q.rate())
+	} else if a := &q.arms[classOf(rows)]; a.took.n > 0 {
+		prior = a.took.quantile(0.9)
 	}
 	return max(stallLeast, span(stallTimes*prior))
 }
@@ -52,7 +57,7 @@ func (c *Core) watchBatches() {
 			continue
 		}
 		q := b.lane.org.batches
-		if due := max(b.created, b.watched) + q.bound(b.rows); c.now < due {
+		if due := max(b.created, b.watched) + c.bound(q, b.rows); c.now < due {
 			c.batchWake(due)
 			continue
 		}
@@ -86,17 +91,17 @@ func (c *Core) struck(q *batchQueue, b *batch) {
 	}
 }
 
-// tendStall has what was overdue first cancelled, until half of the rows are
-// left: their number may be what starves the rest, and how far they came tells
-// how fast it goes. Where none can be cancelled, or they do not end, it goes
-// over to canaries.
+// tendStall has the oldest cancelled of what is overdue or on the way to be,
+// until half of the rows are left: their number may be what starves the rest,
+// and how far they came tells how fast it goes. Where none can be cancelled, or
+// they do not end, it goes over to canaries.
 func (c *Core) tendStall(q *batchQueue) {
 	s := &q.stall
 	if !s.begun {
 		s.begun = true
 		left := q.own
 		for _, b := range c.bat.live {
-			if b.lane.org == q.org && b.stalled && b.sure && b.step == batchPlaced && !b.canceling && !b.stream.closed {
+			if b.lane.org == q.org && b.sure && b.step == batchPlaced && !b.canceling && !b.stream.closed && c.now-b.created > c.bound(q, b.rows)/2 {
 				b.doomed, b.witness = true, true
 				s.asked++
 				if left -= b.rows; left <= q.own/2 {
@@ -137,7 +142,7 @@ func (c *Core) judgeStall(q *batchQueue) {
 	}
 	s.dead, s.next, s.gap = true, c.now, 0
 	for _, b := range c.bat.live {
-		if b.lane.org == q.org && b.stalled {
+		if b.lane.org == q.org && (b.stalled || c.now-b.created > c.bound(q, b.rows)/2) {
 			b.doomed = true
 		}
 	}
@@ -151,6 +156,8 @@ func (q *batchQueue) slowed(rate float64) {
 	}
 	q.rates.reset()
 	q.odds.reset()
+	q.waits.reset()
+	q.quick = 0
 	for i := range q.arms {
 		q.arms[i].took.reset()
 	}

@@ -9,14 +9,16 @@ package sched
 // back, at a depth that few queues were seen to stall at. Beyond that depth it
 // opens slowly, and only where batches do not merely wait for each other.
 const (
-	startWindow = 16
-	startRows   = 150
+	startWindow = 20
+	startRows   = 145
 	startDepth  = startWindow * startRows
 	mostWindow  = 64   // then it is their size that grows
 	slowStart   = 1.0  // for each batch, below the depth that it begins with
 	slowOpen    = 0.25 // above
 	sizeGrowth  = 1.05
 	waitsMost   = 1.15 // times the time of those that waited least
+	quickFade   = 1.001
+	timeEnough  = 0.7  // of the time left: where the rest takes no longer, nothing more is put in
 	depthShare  = 0.95 // of the depth at which a queue stalled
 )
 
@@ -32,9 +34,18 @@ func (q *batchQueue) open() {
 }
 
 // widen opens the window after a batch that ended in its time and was one of
-// as many as were allowed.
-func (q *batchQueue) widen(b *batch, took, usual float64) {
-	if usual > 0 && took > 2*usual || !b.full || q.waiting(b.rows) > waitsMost {
+// as many as were allowed, where its stream's time asks for more.
+func (c *Core) widen(q *batchQueue, b *batch, took, usual float64) {
+	late := took / (q.start() + float64(b.rows))
+	q.waits.add(late)
+	if q.waits.n >= knownRates {
+		now := q.waits.recent(knownRates)
+		if q.quick == 0 || now < q.quick {
+			q.quick = now
+		}
+		q.quick *= quickFade
+	}
+	if usual > 0 && took > 2*usual || !b.full || !c.hastens(b.stream) || q.waits.recent(knownRates) > waitsMost*q.quick {
 		return
 	}
 	switch {
@@ -53,8 +64,12 @@ func (q *batchQueue) narrow() {
 	q.size = max(startRows, q.size/2)
 }
 
-// waiting is how much longer batches take now than those that waited least.
-func (q *batchQueue) waiting(rows int64) float64 {
-	n := float64(rows)
-	return (q.start() + n/q.rate()) / (q.start() + n/q.best())
+// hastens says whether a stream needs its batches answered faster than they
+// are.
+func (c *Core) hastens(s *stream) bool {
+	o := &s.bat.plan
+	if s.Route.Target == 0 {
+		return true
+	}
+	return o.due < Never && float64(s.backlog()) > timeEnough*o.batch*secsTo(c.now, o.due)
 }
