@@ -21,6 +21,7 @@ var reasons = map[route.Reason]string{
 // choose orders the candidates by price and picks one by the rules of interface.md.
 func (j *Job) choose(f *Forecast, of []*Candidate) {
 	slices.SortStableFunc(of, func(a, b *Candidate) int { return cmp.Compare(a.CostP50, b.CostP50) })
+	of = slices.DeleteFunc(of, j.onlySync)
 	var list []route.Candidate
 	for _, c := range of {
 		c.InTime = j.Deadline.IsZero() || c.P90 <= j.until()
@@ -32,6 +33,12 @@ func (j *Job) choose(f *Forecast, of []*Candidate) {
 	choice := route.Choose(list, j.wish())
 	f.Chosen, f.Why = choice.Index, reasons[choice.Why]
 	f.Feasible = f.Candidates[f.Chosen].Meets
+}
+
+// onlySync reports whether a candidate with batches has come out as sync alone,
+// which is a candidate of its own.
+func (j *Job) onlySync(c *Candidate) bool {
+	return c.of.route.Batch && !c.of.route.NoSync && c.BatchRows == 0 && c.P50 != Never
 }
 
 // answer fills in what goes beyond the candidates: bounds, what would fit, what

@@ -37,6 +37,7 @@ const (
 	ofRate          // + org
 	ofOverhead
 	ofOutput
+	ofHits
 	ofAll respect = 1 << 16 // one respect for all of a kind
 )
 

@@ -34,7 +34,7 @@ func (j *Job) ways() []way {
 	case j.Deadline.IsZero():
 		both = append(both, way{BatchName, sched.Route{Batch: true, Target: sched.Never}})
 	default:
-		both = append(both, way{ThriftName, sched.Route{Batch: true, Target: j.until()}})
+		both = append(both, way{ThriftName, sched.Route{Batch: true, Target: before(j.until())}})
 	}
 	return append(both, way{HybridName, sched.Route{Batch: true}})
 }
@@ -79,8 +79,12 @@ func (j *Job) thrift(of []*Candidate) (way, bool) {
 	if batch <= by { // there is none, or it is in time
 		return way{}, false
 	}
-	return way{ThriftName, sched.Route{Batch: true, Target: by - by/15}}, true
+	return way{ThriftName, sched.Route{Batch: true, Target: before(by)}}, true
 }
+
+// before is what a thrifty route aims at to be in time: a little sooner, for
+// what chance does to the last batches and calls.
+func before(d time.Duration) time.Duration { return d - min(d/10, 5*time.Minute) }
 
 func (j *Job) wish() route.Wish {
 	return route.Wish{

@@ -34,11 +34,12 @@ func (w *supposed) classes(c *Class, batch bool) []route.Class {
 		Rows: float64(c.Rows - c.Alone), Pool: slices.Index(w.pools, c.Pool), Input: c.In, Output: min(c.Out, c.MaxTokens),
 		Latency: latency, Shortest: latency / 2, Longest: latency, Alone: !batch,
 	}
+	orgs := len(w.job.Fleet.Orgs)
+	sync := c.usage(orgs, false, 0)
+	one.Input -= float64(sync.CacheRead) // what a cache gives counts against no limit
 	if m, ok := w.job.prices().Lookup(c.Model); ok {
-		u := price.Usage{Input: int64(c.In + .5), Output: int64(one.Output + .5)}
-		one.Sync = m.Cost(u).Float()
-		u.Batch = true
-		one.Batch = m.Cost(u).Float()
+		one.Sync = m.Cost(sync).Float()
+		one.Batch = m.Cost(c.usage(orgs, true, w.scenario.Batches.CacheHits)).Float()
 	}
 	two := one
 	two.Rows, two.Alone = float64(c.Alone), true

@@ -20,6 +20,7 @@ import (
 type Forecast struct {
 	Candidates []Candidate // cheapest first
 	Chosen     int         // index of the one that is taken
+	Orgs       []string    // that the job is to be kept on: all, or those that its cached beginnings are written to
 	Why        string      // for people
 
 	// The shortest times at which the job could be carried by sync, by the limits
@@ -77,6 +78,7 @@ func Foresee(ctx context.Context, j Job) (*Forecast, error) {
 	if j.rows() == 0 || len(j.Fleet.Orgs) == 0 {
 		return nil, errors.New("foreseeing a job: it has no calls or no orgs")
 	}
+	j = j.fewest()
 	ways := j.ways()
 	of, err := j.rehearse(ctx, ways, j.rehearsals())
 	if err != nil {
@@ -90,6 +92,9 @@ func Foresee(ctx context.Context, j Job) (*Forecast, error) {
 		of = append(of, also...)
 	}
 	f := &Forecast{}
+	for i := range j.Fleet.Orgs {
+		f.Orgs = append(f.Orgs, j.Fleet.Orgs[i].Name)
+	}
 	j.choose(f, of)
 	j.answer(f)
 	if err := j.slowed(ctx, f); err != nil {

@@ -64,7 +64,9 @@ func (w *supposed) lot(c *Class, alone bool, in, out float64) *lot {
 			In: int64(max(1, math.Round(est*in))),
 		}
 		if c.Prefix > 0 {
-			a.Prefixes = []emulator.Prefix{c.prefix(l.hash, i)}
+			p := c.prefix(l.hash, i)
+			a.Prefixes = []emulator.Prefix{p}
+			a.In = int64(max(1, math.Round((est-float64(p.Tokens))*in)))
 		}
 		call := sched.Call{In: int32(est), MaxOut: int32(limit), Out: int32(math.Round(c.Out)), Worst: w.worst(c, est)}
 		if c.OutBound {

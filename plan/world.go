@@ -91,6 +91,7 @@ func (j *Job) provider(w *supposed, b belief) emulator.Scenario {
 		sc.Batches.Overhead = seconds(overhead / float64(n))
 		sc.Batches.AtOnce = int(math.Round(float64(parallel) / float64(n)))
 	}
+	sc.Batches.CacheHits = batchHitsLow + (batchHitsHigh-batchHitsLow)*b.share(ofHits)
 	sc.Families = j.paces(w, &sc, b)
 	return sc
 }
