@@ -111,6 +111,9 @@ func (c *Core) horizonRows(s *stream, q *batchQueue) int64 {
 		end -= secs(cancelAllow) // what its like take is hardly known
 	}
 	n := horizonShare * q.rate() * end
+	if q.rate() < slowRate && end > 0 {
+		n = max(n, tailRows) // what of it is not answered comes back, and a place is not left empty
+	}
 	return int64(max(0, min(n, maxBatchRows)))
 }
 

@@ -17,8 +17,29 @@ const (
 	rescueKeep  = 0.05             // of the rows: hysteresis
 )
 
-// cancelAllow is what facts/control.md B.12 allows for a cancel.
-const cancelAllow = 10 * time.Minute
+// cancelAllow is what facts/control.md B.12 allows for a cancel; where several
+// were seen to take less, four times what they took, and cancelLeast, is
+// enough.
+const (
+	cancelAllow = 10 * time.Minute
+	cancelLeast = 3 * time.Minute
+	cancelSeen  = 3
+)
+
+// cancelWithin is how long a cancel of the stream's batches may take.
+func (c *Core) cancelWithin(s *stream) time.Duration {
+	most := cancelLeast
+	for _, q := range c.bat.queues {
+		switch {
+		case !q.serves(s, c.now):
+		case q.cancels.n < cancelSeen:
+			return cancelAllow
+		default:
+			most = max(most, span(4*q.cancelTime()))
+		}
+	}
+	return min(most, cancelAllow)
+}
 
 // rescue decides whether sync takes part.
 func (c *Core) rescue(s *stream) {
@@ -126,7 +147,7 @@ func (c *Core) rescueBatches(s *stream) {
 	if rows == 0 {
 		return
 	}
-	at := o.due - cancelAllow - span(o.slack+rows/(rescueShare*o.sync))
+	at := o.due - c.cancelWithin(s) - span(o.slack+rows/(rescueShare*o.sync))
 	if c.now < at {
 		c.replan(at)
 		return
