@@ -9,10 +9,14 @@ import (
 )
 
 // bounds sets the shortest times in which the work that was done could have
-// been done, pool by pool: pools share no limit, so the longest stands.
+// been done, pool by pool and tier by tier: these share no limit, so the longest
+// stands.
 func (f *Fleet) bounds(t *tally, views []sched.LaneView) {
 	further := time.Duration(0)
 	for _, p := range f.pools {
+		batches := f.batchBound(t, p, views)
+		t.report.Bound, t.report.PoliteBound = max(t.report.Bound, batches), max(t.report.PoliteBound, batches)
+		further = max(further, batches)
 		var orgs []string
 		problem := route.Problem{Soft: f.cfg.SoftFloor, Ramp: route.Ramp(f.cfg.Ramp)}
 		for _, id := range p.lanes {
@@ -21,7 +25,7 @@ func (f *Fleet) bounds(t *tally, views []sched.LaneView) {
 				continue // it never served anybody
 			}
 			orgs = append(orgs, v.Org)
-			problem.Lanes = append(problem.Lanes, boundLane(v, f.lanes[id].group.limit))
+			problem.Lanes = append(problem.Lanes, boundLane(v, f.lanes[id].limit()))
 			if l := t.lanes[id]; l != nil {
 				l.work.addTo(&problem.Work)
 			}
@@ -34,12 +38,35 @@ func (f *Fleet) bounds(t *tally, views []sched.LaneView) {
 		t.report.PoliteBound = max(t.report.PoliteBound, polite.Time)
 		further = max(further, withFurtherOrg(problem))
 		for i := range t.report.Binding {
-			if b := &t.report.Binding[i]; b.Pool == p.name {
-				b.raise(problem, orgs, f.lanes[p.lanes[0]].group.limit)
+			if b := &t.report.Binding[i]; b.Pool == p.name && b.Tier == tierName(sched.Sync) {
+				b.raise(problem, orgs, f.lanes[p.lanes[0]].limit())
 			}
 		}
 	}
 	t.report.FurtherOrg = t.report.PoliteBound - further
+}
+
+// batchBound is the least time in which the batch tier could have answered the
+// rows it did, by how its batches were seen to proceed; 0: that is not known.
+func (f *Fleet) batchBound(t *tally, p *poolState, views []sched.LaneView) time.Duration {
+	rows := 0.0
+	var lanes []route.BatchLane
+	for _, id := range p.batch {
+		v := &views[id]
+		if l := t.lanes[id]; l != nil {
+			rows += float64(l.n)
+		}
+		lanes = append(lanes, route.BatchLane{
+			Queue: float64(v.Queue), Others: float64(v.QueueOthers), Overhead: v.Overhead, RowRate: v.RowRate, Parallel: v.Parallel,
+		})
+	}
+	if rows == 0 {
+		return 0
+	}
+	if bound := route.BatchBound(lanes, rows); bound < route.Never {
+		return bound
+	}
+	return 0
 }
 
 // boundLane is a lane as the bound sees it. The cap is the etiquette cap and not

@@ -18,8 +18,18 @@
 // keeps records; resuming a job from them is the program's (the command's
 // internal/job does it for files).
 //
+// Requests go out by calls (the sync tier), in Message Batches (the batch tier,
+// at half price and in its own time), or both: see [Route]. Batches take from
+// the far end of a [Deque] while calls take from the near one. A batch whose
+// create may have been carried out is looked for before its rows go anywhere
+// else; one that is left running is named in the [Report], and the next run
+// takes it over.
+//
 // # Known limitations
 //
-// Calls go out by the sync tier (Messages) alone. An iterator is pulled some
-// thousand requests or 64 MiB ahead, so requests must not depend on results.
+// An iterator is pulled some ten thousand requests or 64 MiB ahead, with batches
+// up to 192 MiB more, so requests must not depend on results. Two processes that
+// share an org see each other's batches as others'. A batch found by its time
+// and size alone is never cancelled before its results prove whose it is: where
+// it does not end, its rows wait until it has expired.
 package flotilla

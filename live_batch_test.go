@@ -18,10 +18,7 @@ import (
 
 // slowDesk lets calls to the batch endpoints take as long as they do in a
 // rehearsal: the server sees each at once, the answer comes later.
-type slowDesk struct {
-	http.RoundTripper
-	rows map[string]int // by batch
-}
+type slowDesk struct{ http.RoundTripper }
 
 func (s slowDesk) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !strings.Contains(req.URL.Path, "batches") {
@@ -60,7 +57,7 @@ func (m *mixed) live(t *testing.T) (time.Duration, int, flotilla.Report) {
 	cfg := w.config()
 	cfg.Conc = map[string]int{"haiku": m.conc}
 	cfg.Stream = flotilla.StreamOff
-	cfg.Transport = func(flotilla.Org) http.RoundTripper { return slowDesk{RoundTripper: w.net.Transport()} }
+	cfg.Transport = func(flotilla.Org) http.RoundTripper { return slowDesk{w.net.Transport()} }
 	fleet := newFleet(t, cfg)
 	src := newPile(fleet, m.bodies)
 	report := carry(t, fleet, src, flotilla.Options{Route: &m.route, Name: "j"})
@@ -113,8 +110,9 @@ func (m *mixed) rehearsed(t *testing.T, start time.Time) (time.Duration, int) {
 }
 
 // A live run with batches goes as a rehearsal of it does: the same scheduler
-// meets the same model. They are not equal to the nanosecond, since a live run
-// keeps the sizes of unproven batches apart.
+// meets the same model. They are not equal to the nanosecond: a live run keeps
+// the sizes of unproven batches apart, and creates of one instant arrive in any
+// order, so that another one has the bad luck; the last batch's may be minutes.
 func TestLiveBatchesGoAsRehearsed(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	for i := range 8 {
@@ -128,7 +126,7 @@ func TestLiveBatchesGoAsRehearsed(t *testing.T) {
 				want, wantRows := m.rehearsed(t, time.Now())
 				got, gotRows, _ := m.live(t)
 				t.Logf("n %d conc %d route %+v: live %v, %d by batch; rehearsed %v, %d", len(m.bodies), m.conc, m.route, got, gotRows, want, wantRows)
-				if ratio := got.Seconds() / want.Seconds(); ratio < 0.8 || ratio > 1.25 {
+				if ratio := got.Seconds() / want.Seconds(); ratio < 0.5 || ratio > 2 {
 					t.Errorf("live took %v, the rehearsal %v", got, want)
 				}
 				if d := float64(gotRows-wantRows) / float64(len(m.bodies)); d < -0.1 || d > 0.1 {

@@ -22,7 +22,6 @@ type pile struct {
 	where  []place
 	got    []flotilla.Result
 	faults []string
-	near   int
 }
 
 type place uint8
