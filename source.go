@@ -28,6 +28,9 @@ type Row struct {
 	Nth     int  // how-many-th equal body, from 0
 	Failed  int  // failures of its own in earlier runs
 	InDoubt bool // an earlier run may have had it answered: sent last
+	// Affinity is equal for rows whose bodies mark the same beginning for a cache,
+	// which each org keeps for itself (facts/claude-api.md 7); 0: none is marked.
+	Affinity uint32
 }
 
 // Facts is what a body says of itself, as far as scheduling and money need it.

@@ -65,7 +65,7 @@ func (r *Run) caching() {
 }
 
 func (r *Run) cachingOf(c *Caching, k *Class, m *price.Model) {
-	s := r.x.prefixes.of(k.Model, m.MinCacheable, r.x.repeats)
+	s := r.x.prefixes.sum(k.Model, m.MinCacheable, r.x.repeats)
 	if s.rows == 0 {
 		return
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/emulator"
 	"github.com/flotilla-llm/flotilla/price"
@@ -127,4 +129,34 @@ func TestCachingCostsAsExpected(t *testing.T) {
 		without := end.plan.Expected + end.plan.Caching.Sync
 		t.Logf("cost %v, expected %v, without caches %v", end.CostUSD, end.plan.Expected, without)
 	})
+}
+
+// Rows that mark the same beginning belong together, by the longest that others
+// have too.
+func TestAffinity(t *testing.T) {
+	affinities := func(in string) (out []uint32) {
+		b := newBench(t)
+		x, err := indexOf(t, Shape{Provider: "https://api.anthropic.com", Version: flotilla.DefaultVersion}, false, b.file("in.jsonl", in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for call := range x.calls() {
+			out = append(out, stocked(x, nil).row(call).Affinity)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name, in string
+		want     []uint32
+	}{
+		{"the system prompt", documents(5, 2, 2000, cacheMark, ""), []uint32{1, 1, 1, 1, 1}},
+		{"both", documents(6, 2, 2000, cacheMark, cacheMark), []uint32{1, 1, 2, 3, 2, 3}}, // a document is known to be shared from its second row on
+		{"each its own document", documents(4, 4, 2000, cacheMark, cacheMark), []uint32{1, 1, 1, 1}},
+		{"nothing", documents(3, 2, 2000, "", ""), []uint32{0, 0, 0}},
+		{"too short", documents(3, 2, 300, cacheMark, ""), []uint32{0, 0, 0}},
+	} {
+		if diff := cmp.Diff(c.want, affinities(c.in)); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", c.name, diff)
+		}
+	}
 }

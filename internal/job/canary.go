@@ -37,26 +37,14 @@ const (
 // canaries finds the classes that need one: those with pending calls of this
 // run and without a success in the job so far.
 func canaries(x *index, limit int, proven, pending func(call int) bool) canary {
-	type class struct {
-		model string
-		shape uint64
-	}
-	of := make([]int, len(x.kinds))
-	classes := map[class]int{}
-	for i, k := range x.kinds {
-		c := class{k.model, k.shape}
-		if _, ok := classes[c]; !ok {
-			classes[c] = len(classes)
-		}
-		of[i] = classes[c]
-	}
-	done := make([]bool, len(classes))
+	of, n := x.shapes()
+	done := make([]bool, n)
 	for call := range x.calls() {
 		if k := x.row(call).kind; k != noKind && !done[of[k]] && proven(call) {
 			done[of[k]] = true
 		}
 	}
-	at := make([]int, len(classes)) // place in todo, plus 1
+	at := make([]int, n) // place in todo, plus 1
 	c := canary{out: -1}
 	for call := range limit {
 		k := x.row(call).kind

@@ -92,14 +92,15 @@ func (r *Run) answersAmong(ctx context.Context, places []int64) iter.Seq2[Answer
 	}
 }
 
-// decideRefused takes in answers of 400 and 404. Where a kind of body has had
-// nothing else and rows of it are left, they are of canaries that stopped the
+// decideRefused takes in answers of 400 and 404. Where a shape of body has
+// had nothing else and rows of it are left, they are of canaries that stopped the
 // job: its next run asks again, since what was wrong may be mended.
 func (r *Run) decideRefused(standing Standing) error {
-	only := make([]bool, len(r.x.kinds)) // kinds with no other answer, and calls left
+	of, n := r.x.shapes()
+	only := make([]bool, n) // shapes with no other answer, and calls left
 	for call := range r.limit {
 		if r.x.holds(call) && standing.Outcome(call) == Pending {
-			only[r.x.row(call).kind] = true
+			only[of[r.x.row(call).kind]] = true
 		}
 	}
 	refused := newCallSet(r.x.calls())
@@ -108,12 +109,12 @@ func (r *Run) decideRefused(standing Standing) error {
 	}
 	for call := range r.x.calls() {
 		if r.x.holds(call) && standing.Outcome(call) != Pending && !refused.has(call) {
-			only[r.x.row(call).kind] = false
+			only[of[r.x.row(call).kind]] = false
 		}
 	}
 	for i := range r.refused {
 		a := &r.refused[i]
-		again := only[r.x.row(a.Row).kind] && !r.w.old.has.has(a.Row)
+		again := only[of[r.x.row(a.Row).kind]] && !r.w.old.has.has(a.Row)
 		if err := r.count(a, again); err != nil {
 			return err
 		}

@@ -289,10 +289,8 @@ func (s *scan) take(in int, rows []scanned) error {
 				return r.err
 			}
 			s.x.rejected = append(s.x.rejected, r.err)
-		} else if err := s.fill(&e, &r.facts); err != nil {
+		} else if err := s.fill(&e, &r.facts, s.affinity(r)); err != nil {
 			return err
-		} else {
-			s.x.prefixes.take(r.facts.Model, r.marks)
 		}
 		if s.x.rows.n == math.MaxUint32 {
 			return errors.New("more than 4,294,967,295 rows")
@@ -303,8 +301,17 @@ func (s *scan) take(in int, rows []scanned) error {
 	return nil
 }
 
-func (s *scan) fill(e *entry, f *flotilla.Facts) error {
-	k := kind{f.Model, f.Pool, f.Family, f.Shape, f.Stream, f.Alone, f.Out}
+// affinity takes in the marks of a row.
+func (s *scan) affinity(r *scanned) uint32 {
+	if len(r.marks) == 0 {
+		return 0
+	}
+	m, _ := s.check.prices.Lookup(r.facts.Model)
+	return s.x.prefixes.take(r.facts.Model, r.marks, float64(m.MinCacheable))
+}
+
+func (s *scan) fill(e *entry, f *flotilla.Facts, affinity uint32) error {
+	k := kind{f.Model, f.Pool, f.Family, f.Shape, f.Stream, f.Alone, f.Out, affinity}
 	if s.out > 0 {
 		k.out = s.out
 	}

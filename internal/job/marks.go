@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"hash/maphash"
 
 	"github.com/tidwall/gjson"
@@ -88,7 +89,11 @@ type prefix struct {
 	rows        int
 	tokens, own float64 // sums over rows
 	hour        bool
+	affinity    uint32 // 0: none was given
 }
+
+// maxAffinities bounds the kinds of rows that marks make.
+const maxAffinities = 1 << 12
 
 // maxPrefixes bounds the memory of the index: beyond it a prefix counts as one
 // that no other row has.
@@ -99,31 +104,52 @@ type prefixes struct {
 	byHash map[uint64]*prefix
 	rest   map[string]*prefix // by model: those that were not told apart
 	rows   map[string]int     // by model: rows with a mark
+	given  uint32             // affinities
 }
 
 func newPrefixes() *prefixes {
-	return &prefixes{map[uint64]*prefix{}, map[string]*prefix{}, map[string]int{}}
+	return &prefixes{byHash: map[uint64]*prefix{}, rest: map[string]*prefix{}, rows: map[string]int{}}
 }
 
-func (p *prefixes) take(model string, marks []mark) {
-	if len(marks) > 0 {
-		p.rows[model]++
-	}
+// take takes in the marks of a row, and says by which of them it belongs with
+// others: the last that another row has had before, else the first that is long
+// enough for a cache.
+func (p *prefixes) take(model string, marks []mark, least float64) (affinity uint32) {
+	p.rows[model]++
 	for _, m := range marks {
-		x := p.byHash[m.hash]
-		switch {
-		case x == nil && len(p.byHash) < maxPrefixes:
-			x = &prefix{model: model}
-			p.byHash[m.hash] = x
-		case x == nil && p.rest[model] == nil:
-			x = &prefix{model: model}
-			p.rest[model] = x
-		case x == nil:
-			x = p.rest[model]
-		}
+		x := p.of(model, m.hash)
 		x.rows++
 		x.tokens, x.own, x.hour = x.tokens+m.tokens, x.own+m.own, x.hour || m.hour
+		if x != p.rest[model] && least > 0 && m.tokens >= least && (x.rows > 1 || affinity == 0) {
+			affinity = p.affinity(x, affinity)
+		}
 	}
+	return affinity
+}
+
+func (p *prefixes) of(model string, hash uint64) *prefix {
+	if x := p.byHash[hash]; x != nil {
+		return x
+	}
+	x := &prefix{model: model}
+	if len(p.byHash) < maxPrefixes {
+		p.byHash[hash] = x
+		return x
+	}
+	if p.rest[model] == nil {
+		p.rest[model] = x
+	}
+	return p.rest[model]
+}
+
+// affinity is a prefix's number, or where there are too many already, that of
+// the mark before.
+func (p *prefixes) affinity(x *prefix, before uint32) uint32 {
+	if x.affinity == 0 && p.given < maxAffinities {
+		p.given++
+		x.affinity = p.given
+	}
+	return cmp.Or(x.affinity, before)
 }
 
 // shared is what caches may do for the calls of a model.
@@ -134,9 +160,9 @@ type shared struct {
 	hour   bool
 }
 
-// of sums the prefixes of a model that are long enough for a cache: those under
+// sum sums the prefixes of a model that are long enough for a cache: those under
 // its minimum are processed as if they had no mark. Each row makes so many calls.
-func (p *prefixes) of(model string, least int64, repeats int) (s shared) {
+func (p *prefixes) sum(model string, least int64, repeats int) (s shared) {
 	s.rows = p.rows[model] * repeats
 	for _, x := range p.byHash {
 		if x.model != model {

@@ -20,14 +20,14 @@ type entry struct {
 	input     uint16
 }
 
-// kind is what rows have in common for the scheduler: one canary goes before
-// all rows of a kind.
+// kind is what rows have in common for the scheduler.
 type kind struct {
 	model, pool, family string
 	shape               uint64
 	stream              bool
 	alone               bool // no batch may carry it
 	out                 int
+	affinity            uint32 // of the beginning that it marks for a cache; 0: none
 }
 
 // noKind marks a record that --skip-bad set aside.
@@ -55,4 +55,23 @@ func (e *entries) add(one entry) {
 // holds says that a number is one of the job's calls.
 func (x *index) holds(call int) bool {
 	return call >= 0 && call < x.calls() && x.row(call).kind != noKind
+}
+
+// shapes numbers the (model, shape of body) that each kind is of: one canary goes
+// before all rows of one.
+func (x *index) shapes() (of []int, n int) {
+	type class struct {
+		model string
+		shape uint64
+	}
+	classes := map[class]int{}
+	of = make([]int, len(x.kinds))
+	for i, k := range x.kinds {
+		c := class{k.model, k.shape}
+		if _, ok := classes[c]; !ok {
+			classes[c] = len(classes)
+		}
+		of[i] = classes[c]
+	}
+	return of, len(classes)
 }

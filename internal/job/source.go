@@ -103,7 +103,8 @@ func (s *source) pending(call int) bool {
 }
 
 func (s *source) row(call int) flotilla.Row {
-	row := flotilla.Row{Index: call, Facts: s.x.facts(s.x.row(call)), Nth: s.x.nth(call)}
+	e := s.x.row(call)
+	row := flotilla.Row{Index: call, Facts: s.x.facts(e), Nth: s.x.nth(call), Affinity: s.x.kinds[e.kind].affinity}
 	row.Failed, row.InDoubt = s.setback(call)
 	if r, ok := s.again[call]; ok && r.grow != nil {
 		out := row.Facts.Out
