@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -31,71 +28,6 @@ func newSignalCmd(name, short string, s journal.Signal) *cobra.Command {
 	}
 	flags.add(cmd)
 	return cmd
-}
-
-func newJobsCancelCmd() *cobra.Command {
-	var flags jobsFlags
-	cmd := &cobra.Command{
-		Use:   "cancel ID",
-		Short: "Give up the rows of a job that are pending",
-		Long: `Give up the rows of a job that are pending: they count as canceled, and what is in
-flight ends. What is done stays; --retry canceled sends them after all.`,
-		Example: "  flotilla jobs cancel 7f3a",
-		Args:    oneJob,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return flags.withJob(cmd, args[0], func(j *journal.Journal, info *journal.JobInfo) error {
-				if info.Holder != nil {
-					return j.Signal(cmd.Context(), info.ID, journal.Cancel)
-				}
-				n, err := cancelPending(cmd.Context(), j, info)
-				if err == nil {
-					_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s canceled\n", plural(n, "row"))
-				}
-				return err
-			})
-		},
-	}
-	flags.add(cmd)
-	return cmd
-}
-
-// cancelBlock bounds one transaction.
-const cancelBlock = 1000
-
-// cancelPending settles what is pending of a job that nobody runs. Its lines are
-// written by the next run of its command.
-func cancelPending(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (n int, err error) {
-	job, err := j.Begin(ctx, journal.JobSpec{
-		Identity: info.Identity, Provider: info.Realm.Provider, Emulated: info.Realm.Emulated,
-		Command: info.Command, Inputs: info.Inputs, N: info.N,
-	})
-	if err != nil {
-		return 0, err
-	}
-	state := journal.Stopped
-	defer func() { err = errors.Join(err, job.End(ctx, state, nil)) }()
-	st, err := job.State(ctx)
-	if err != nil {
-		return 0, err
-	}
-	var records []flotilla.Record
-	for row := range st.Rows() {
-		if st.Outcome(row) != journal.Pending {
-			continue
-		}
-		records = append(records, flotilla.Record{Kind: flotilla.OutcomeRecord, Job: job.ID, Row: row, At: time.Now(), Type: journal.Canceled.String()})
-		if len(records) == cancelBlock {
-			if err := j.Append(records); err != nil {
-				return n, err
-			}
-			n, records = n+len(records), records[:0]
-		}
-	}
-	if err := j.Append(records); err != nil {
-		return n, err
-	}
-	state = journal.Finished
-	return n + len(records), nil
 }
 
 func newJobsPruneCmd() *cobra.Command {

@@ -11,11 +11,12 @@ import (
 // each of its routes, and which one run would go by. Its JSON keys are described
 // in docs/plan.md. Times of the clock are local, durations are in seconds.
 type planReport struct {
-	At     time.Time `json:"at"`   // the start that is supposed
-	Rows   int       `json:"n"`    // to be sent
-	Cached int       `json:"done"` // of the input, settled by answers that the journal has
-	Models []string  `json:"models"`
-	Priced string    `json:"prices"` // date of the price table
+	At      time.Time `json:"at"`         // the start that is supposed
+	Rows    int       `json:"n"`          // to be sent
+	Batched int       `json:"in_batches"` // that an earlier run left at the provider
+	Cached  int       `json:"done"`       // of the input, settled by answers that the journal has
+	Models  []string  `json:"models"`
+	Priced  string    `json:"prices"` // date of the price table
 
 	Orgs    []string `json:"orgs"`
 	Assumed []string `json:"assumed"` // what was taken for granted
@@ -49,6 +50,7 @@ type planRoute struct {
 	Name  string `json:"route"`
 	Meets bool   `json:"meets"` // deadline and cap
 
+	// Times of -1 are those of what does not end.
 	FirstS float64 `json:"first_s"` // until the first request has finished
 	P5S    float64 `json:"p5_s"`
 	P50S   float64 `json:"p50_s"`

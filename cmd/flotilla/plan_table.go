@@ -42,6 +42,9 @@ func (p *planReport) print(w io.Writer) error {
 // head is what the job consists of.
 func (p *planReport) head() string {
 	rows := plural(p.Rows, "row") + " to send"
+	if p.Batched > 0 {
+		rows += fmt.Sprintf(", %s in batches of an earlier run", whole(p.Batched))
+	}
 	if p.Cached > 0 {
 		rows += fmt.Sprintf(", %s answered already", whole(p.Cached))
 	}
@@ -75,6 +78,9 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 // wall is the range of the wall-clock time in the unit of its middle.
 func (r *planRoute) wall() string {
+	if r.P95S < 0 {
+		return "does not end"
+	}
 	unit, per, digits := "h", 3600.0, 1
 	switch {
 	case r.P50S < 90:
@@ -87,6 +93,9 @@ func (r *planRoute) wall() string {
 
 // ends is when the job may end, as times of the clock.
 func (r *planRoute) ends(now time.Time) string {
+	if r.EndsLate.IsZero() {
+		return "never"
+	}
 	early, late := r.EndsEarly.Local(), r.EndsLate.Local()
 	if early.YearDay() == late.YearDay() && early.Year() == late.Year() {
 		if text := late.Format("15:04"); text != early.Format("15:04") {

@@ -79,6 +79,7 @@ type progress struct {
 	why       string // that the job stopped with rows left; empty: not known
 	last      *standing
 	began     flotilla.Snapshot     // the first look: what earlier jobs of this fleet did
+	beganDone int                   // rows that were done then
 	warned    map[string]bool       // what is said once
 	colleague map[laneKey]time.Time // when a lane's colleagues were last told of
 	stop      context.CancelFunc
@@ -213,16 +214,17 @@ func (p *progress) look(ctx context.Context) {
 		return
 	}
 	if p.last == nil {
-		p.began = s
+		p.began, p.beganDone = s, c.done
 	}
 	p.meter.add(c, &s)
 	p.last = p.standing(c, &s)
 }
 
 func (p *progress) standing(c counts, s *flotilla.Snapshot) *standing {
+	b := batchesIn(s)
 	st := &standing{
-		at: s.At, job: p.w.job, counts: c, cap: p.w.cap, lanes: s.Lanes,
-		rates: p.meter.rates(), eta: p.meter.eta(c.rows - c.done), bound: p.meter.binding(),
+		at: s.At, job: p.w.job, counts: c, cap: p.w.cap, lanes: s.Lanes, batches: b,
+		rates: p.meter.rates(), eta: p.eta(&c, s, &b), bound: p.meter.binding(),
 	}
 	for i := range s.Lanes {
 		l := &s.Lanes[i]

@@ -11,6 +11,7 @@ var batchNoticeKinds = map[flotilla.NoticeKind]string{
 	flotilla.BatchPlaced: "batch_made", flotilla.BatchFound: "batch_found", flotilla.BatchEnded: "batch_ended", flotilla.BatchCanceled: "batch_canceled",
 	flotilla.BatchStalled: "batch_stalled", flotilla.BatchGone: "batch_lost", flotilla.BatchOrphaned: "batch_orphaned",
 	flotilla.BatchStrange: "batch_strange", flotilla.StrangeResult: "strange_result", flotilla.QueueFull: "queue_full",
+	flotilla.BatchesProceed: "batches_proceed", flotilla.Rescue: "rescue",
 }
 
 // batchNoticeText is a notice about a batch for people; empty: not worth a line.
@@ -28,7 +29,7 @@ func batchNoticeText(n *flotilla.Notice) string {
 	case flotilla.BatchCanceled:
 		return fmt.Sprintf("%s: canceling %s of %s, %s old; its answers are collected, the rest goes again", org, id, rows, span(n.Took))
 	case flotilla.BatchStalled:
-		return fmt.Sprintf("%s: %s of %s has not ended after %s: it may not proceed", org, id, rows, span(n.Took))
+		return fmt.Sprintf("%s: %s of %s is overdue: its batches may not proceed, and nothing new goes into its queue", org, id, rows)
 	case flotilla.BatchGone:
 		return fmt.Sprintf("%s: %s can no longer be asked for: its %s go again, its dollars stay in doubt", org, id, rows)
 	case flotilla.BatchOrphaned:
@@ -39,6 +40,10 @@ func batchNoticeText(n *flotilla.Notice) string {
 		return fmt.Sprintf("%s: %s has a result for a row that is not in it, or has one already: it is left out", org, id)
 	case flotilla.QueueFull:
 		return fmt.Sprintf("%s: its batch queue has no room for %s", org, rows)
+	case flotilla.BatchesProceed:
+		return fmt.Sprintf("%s: its batches proceed again, at about %.1f rows/s each", org, n.Value)
+	case flotilla.Rescue:
+		return fmt.Sprintf("rescue: sync takes what batches will not have answered in time; %s left", rows)
 	}
 	return ""
 }

@@ -11,16 +11,18 @@ import (
 // line for people.
 func TestBatchNotices(t *testing.T) {
 	for kind, want := range map[flotilla.NoticeKind]string{
-		flotilla.BatchPlaced:   "",
-		flotilla.BatchEnded:    "org batch: a batch of 500 rows ended after 5 min",
-		flotilla.BatchFound:    "org batch: msgbatch_1 of 500 rows is taken for one whose create got no answer, until its results prove it",
-		flotilla.BatchCanceled: "org batch: canceling msgbatch_1 of 500 rows, 5 min old; its answers are collected, the rest goes again",
-		flotilla.BatchStalled:  "org batch: msgbatch_1 of 500 rows has not ended after 5 min: it may not proceed",
-		flotilla.BatchGone:     "org batch: msgbatch_1 can no longer be asked for: its 500 rows go again, its dollars stay in doubt",
-		flotilla.BatchOrphaned: "org batch: msgbatch_1 of 500 rows waits for the key of the org that made it",
-		flotilla.BatchStrange:  "org batch: msgbatch_1 is another's, and is left alone",
-		flotilla.StrangeResult: "org batch: msgbatch_1 has a result for a row that is not in it, or has one already: it is left out",
-		flotilla.QueueFull:     "org batch: its batch queue has no room for 500 rows",
+		flotilla.BatchPlaced:    "",
+		flotilla.BatchEnded:     "org batch: a batch of 500 rows ended after 5 min",
+		flotilla.BatchFound:     "org batch: msgbatch_1 of 500 rows is taken for one whose create got no answer, until its results prove it",
+		flotilla.BatchCanceled:  "org batch: canceling msgbatch_1 of 500 rows, 5 min old; its answers are collected, the rest goes again",
+		flotilla.BatchStalled:   "org batch: msgbatch_1 of 500 rows is overdue: its batches may not proceed, and nothing new goes into its queue",
+		flotilla.BatchGone:      "org batch: msgbatch_1 can no longer be asked for: its 500 rows go again, its dollars stay in doubt",
+		flotilla.BatchOrphaned:  "org batch: msgbatch_1 of 500 rows waits for the key of the org that made it",
+		flotilla.BatchStrange:   "org batch: msgbatch_1 is another's, and is left alone",
+		flotilla.StrangeResult:  "org batch: msgbatch_1 has a result for a row that is not in it, or has one already: it is left out",
+		flotilla.QueueFull:      "org batch: its batch queue has no room for 500 rows",
+		flotilla.BatchesProceed: "org batch: its batches proceed again, at about 500.0 rows/s each",
+		flotilla.Rescue:         "rescue: sync takes what batches will not have answered in time; 500 rows left",
 	} {
 		n := flotilla.Notice{Kind: kind, Org: "batch", BatchID: "msgbatch_1", Value: 500, Took: 5 * time.Minute}
 		if got := noticeText(&n); got != want {

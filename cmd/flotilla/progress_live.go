@@ -144,6 +144,9 @@ func (v *liveView) head(s *standing, width int) string {
 
 func (v *liveView) flow(s *standing) string {
 	text := fmt.Sprintf("  %s calls/min  %s in + %s out tokens/min  %s", whole(int(round(s.rates.calls))), brief(s.rates.in), brief(s.rates.out), s.money())
+	if at := s.batches.text(); at != "" {
+		text += "  " + at
+	}
 	for _, bad := range []struct {
 		n    int64
 		what string

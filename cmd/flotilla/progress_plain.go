@@ -41,8 +41,10 @@ type jsonStanding struct {
 	CapUSD       flotilla.Money `json:"cap_usd"`
 	RateLimited  int64          `json:"rate_limited"`
 	Overloaded   int64          `json:"overloaded"`
-	ETA          *time.Time     `json:"eta"`   // null: unknown
-	Limit        string         `json:"limit"` // what binds, by the names of the summary
+	Batches      int            `json:"batches"`    // at the provider
+	InBatches    int            `json:"in_batches"` // rows
+	ETA          *time.Time     `json:"eta"`        // null: unknown
+	Limit        string         `json:"limit"`      // what binds, by the names of the summary
 	LimitOrg     string         `json:"limit_org,omitempty"`
 	Lanes        []jsonLane     `json:"lanes"`
 }
@@ -79,6 +81,7 @@ func (v *jsonView) show(s *standing) {
 		Type: "progress", At: s.at, Job: s.job, Rows: s.counts.rows, Done: s.counts.done, Errored: s.counts.errored,
 		CallsPerMin: s.rates.calls, InputPerMin: s.rates.in, OutputPerMin: s.rates.out,
 		CostUSD: s.counts.spent, CapUSD: s.cap, RateLimited: s.refuse, Overloaded: s.over,
+		Batches: s.batches.batches, InBatches: s.batches.rows,
 		ETA: someTime(s.eta), Limit: s.bound.limit, LimitOrg: s.bound.org, Lanes: []jsonLane{},
 	}
 	for _, l := range s.lanes {

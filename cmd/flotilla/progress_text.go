@@ -14,17 +14,18 @@ import (
 
 // standing is a job as it stands, ready to be shown.
 type standing struct {
-	at     time.Time
-	job    string
-	counts counts
-	cap    flotilla.Money // on the job; 0: none
-	rates  rates
-	eta    time.Time // zero: unknown
-	limit  string    // what binds, for people
-	bound  holder    // the same for programs
-	lanes  []flotilla.LaneState
-	refuse int64 // attempts that limits refused, in this run
-	over   int64 // attempts that met an overloaded provider
+	at      time.Time
+	job     string
+	counts  counts
+	cap     flotilla.Money // on the job; 0: none
+	rates   rates
+	eta     time.Time // zero: unknown
+	limit   string    // what binds, for people
+	bound   holder    // the same for programs
+	lanes   []flotilla.LaneState
+	batches inBatches
+	refuse  int64 // attempts that limits refused, in this run
+	over    int64 // attempts that met an overloaded provider
 }
 
 // line is the plain form (interface.md, "Texts").
@@ -33,6 +34,9 @@ func (s *standing) line() string {
 	fmt.Fprintf(&b, "%s %s %s/%s %s", isoTime(s.at), s.job, whole(s.counts.done), whole(s.counts.rows), s.percent())
 	if s.rates.calls > 0 {
 		fmt.Fprintf(&b, "  %s/min", whole(int(round(s.rates.calls))))
+	}
+	if text := s.batches.text(); text != "" {
+		fmt.Fprintf(&b, "  %s", text)
 	}
 	fmt.Fprintf(&b, "  %s", s.money())
 	fmt.Fprintf(&b, "  %s rate-limited", whole(int(s.refuse)))

@@ -107,7 +107,7 @@ func TestLiveBlockAndCtrlC(t *testing.T) {
 	w := newWorld(t, "default", 5)
 	w.demoRows(3000)
 	args := []string{
-		"run", "in.jsonl", "--prompt", "{{.question}}", "--model", "claude-sonnet-4-6", "--max-tokens", "100",
+		"run", "in.jsonl", "--prompt", "{{.question}}", "--model", "claude-sonnet-4-6", "--max-tokens", "100", "--tier", "sync",
 		"--base-url", w.url, "--speed", "5", "-o", "out.jsonl",
 	}
 	p := newPty(t, 110, 30)

@@ -172,7 +172,7 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 		return err
 	}
 	r.shares.learn(journal.Realm{Provider: shape.Provider, Emulated: mark}, r.infos, r.fleet.Now)
-	run, err := job.Open(ctx, r.fleet, r.jobConfig(shape, mark))
+	run, err := job.Open(ctx, r.carrier(), r.jobConfig(shape, mark))
 	if err != nil {
 		return r.flags.fromFlag(err)
 	}
@@ -182,6 +182,9 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 		return r.changedSince(ctx, err)
 	}
 	r.plan = run.Plan()
+	if r.flags.cancels != 0 {
+		return r.cancelAll(ctx, run)
+	}
 	if err := r.choose(ctx); err != nil {
 		return err
 	}

@@ -98,6 +98,22 @@ func TestGSM8KByBatch(t *testing.T) {
 	}
 }
 
+// TestGSM8KAuto lets the forecast choose: cheap with time to spare is by batch,
+// fast is within minutes.
+func TestGSM8KAuto(t *testing.T) {
+	t.Parallel()
+	for prefer, tier := range map[string]string{"cheap": tierNameBatch, "fast": tierNameSync} {
+		w := newWorld(t, "default", 200)
+		args := w.args(sample.Path(t, sample.Test), "--prompt", "{{.question}}", "--model", "claude-haiku-4-5", "--max-tokens", "300", "--prefer", prefer, "--deadline", "14h")
+		_, stderr := w.run(0, args)
+		lines := w.wantResults(1319)
+		if n := byTier(lines, tier); n < 1000 {
+			t.Errorf("--prefer %s: %d rows went by %s\n%s", prefer, n, tier, stderr)
+		}
+		w.wantNothingDoubled(lines)
+	}
+}
+
 // TestStreamedRowsGoBySync: no batch may carry them.
 func TestStreamedRowsGoBySync(t *testing.T) {
 	t.Parallel()
@@ -169,6 +185,30 @@ func TestResumeWithoutAKey(t *testing.T) {
 	}
 	w.run(0, w.numbersJob("--tier", "batch"))
 	w.wantNothingDoubled(w.wantNumbers(1200))
+}
+
+// TestCancelEndsBatches: what they had answered counts, the rest is canceled.
+func TestCancelEndsBatches(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, "default", 100, func(sc *emulator.Scenario) {
+		answersNumbers(sc)
+		sc.Batches.Overhead, sc.Batches.RowsPerSecond, sc.Batches.SD = time.Minute, 0.05, 0
+	})
+	w.numbers(1200)
+	w.run(4, w.numbersJob("--tier", "batch", "--deadline", "3m"))
+	key := w.summary().JobID
+	w.run(1, []string{"jobs", "rm", key, "--journal", w.path(".flotilla")})
+	w.run(0, []string{"jobs", "cancel", key, "--journal", w.path(".flotilla")})
+	lines, err := readResults(w.path("out.jsonl"))
+	if err != nil || len(lines) != 1200 {
+		t.Fatalf("%d lines, %v", len(lines), err)
+	}
+	_, all := w.batches()
+	if n := byTier(lines, tierNameBatch); all.Canceled == 0 || n == 0 {
+		t.Errorf("%d lines of the tier batch, the emulator canceled %d", n, all.Canceled)
+	}
+	w.run(0, []string{"jobs", "audit", key, "--journal", w.path(".flotilla")})
+	w.run(0, []string{"jobs", "rm", key, "--journal", w.path(".flotilla")})
 }
 
 // TestCapHoldsOverBatches: what is reserved for batches counts.

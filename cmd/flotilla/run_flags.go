@@ -59,6 +59,7 @@ type runFlags struct {
 	dryRun    bool
 	json      bool     // of a dry run
 	bare      *bareJob // plan's; nil: run's flags
+	cancels   int64    // a job in the journal whose batches are to be ended, and nothing else; 0: none
 }
 
 // add declares the flags, each under its heading.

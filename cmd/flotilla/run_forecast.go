@@ -11,32 +11,12 @@ import (
 	"github.com/flotilla-llm/flotilla/internal/route"
 )
 
-// forecast is when a job may end, from its beginning. It is a range, since how
-// long answers take and what limits hold is learned on the way.
-type forecast struct {
-	soonest, latest time.Duration // 0: unknown
-	bound, polite   route.Bound
-}
-
 // What an answer takes where nothing was measured: seconds to the first token
 // and tokens a second, by family. Public figures of the provider's models lie
-// around them; the range below covers half and twice.
+// around them.
 var assumed = map[string]struct{ first, rate float64 }{
 	"haiku": {0.4, 180},
 	"":      {1.0, 75},
-}
-
-// forecast bounds the job by its limits and caps (facts/control.md C.1): as the
-// limits alone allow with quick answers, and with manners and slow ones.
-func (r *runner) forecast() forecast {
-	fast, slow := r.problem(0.5), r.problem(2)
-	var fc forecast
-	fc.bound, _ = route.SyncBound(fast)
-	_, fc.polite = route.SyncBound(slow)
-	if fc.polite.Time < route.Never {
-		fc.soonest, fc.latest = fc.bound.Time, fc.polite.Time
-	}
-	return fc
 }
 
 // problem is the job as the bound needs it, with answers so many times as slow

@@ -41,7 +41,7 @@ func (c *planRoute) promise() job.Forecast {
 func (r *runner) newReport(sup *supposed) *planReport {
 	plan := &r.plan
 	p := &planReport{
-		At: r.now()(), Rows: plan.Pending, Cached: plan.Settled + plan.Cached, Models: plan.Models, Priced: plan.Priced,
+		At: r.now()(), Rows: plan.Pending - plan.Batched, Batched: plan.Batched, Cached: plan.Settled + plan.Cached, Models: plan.Models, Priced: plan.Priced,
 		Orgs: []string{}, Assumed: sup.assumed, InTokens: plan.Tokens, CapUSD: r.capLeft(), OutTokens: r.outPerCall(), OutSource: r.outSources(), Warnings: plan.Warnings, Slow: r.slowText(),
 		Routes: []planRoute{},
 	}

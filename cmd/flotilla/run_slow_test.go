@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
@@ -24,31 +23,6 @@ func planned() *runner {
 	}
 }
 
-func TestCapThatEndsTheJobIsSaid(t *testing.T) {
-	r := planned()
-	r.settings.MaxSpend = 15 * price.Dollar
-	if got, want := r.slowText(), "the cap of $15 is below the $22.50 expected: about 6,000 of 9,000 rows fit"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	r.plan.Spent = 14 * price.Dollar
-	if got := r.slowText(); !strings.Contains(got, "about 400 of 9,000 rows fit") {
-		t.Errorf("with $14 spent before: %q", got)
-	}
-}
-
-func TestCapThatSlowsTheJobIsSaid(t *testing.T) {
-	r := planned()
-	r.settings.MaxSpend = r.plan.Expected + price.Dollar/100
-	got := r.slowText()
-	if !strings.Contains(got, "longer: near it fewer calls can be in flight, each held at its worst case of $0.0050") {
-		t.Errorf("%q", got)
-	}
-	r.settings.MaxSpend = r.plan.Worst
-	if got := r.slowText(); got != "" {
-		t.Errorf("a cap at the worst case: %q", got)
-	}
-}
-
 func TestCapOnCallsIsComparedWithLimits(t *testing.T) {
 	r := planned()
 	if got := r.slowText(); got != "" {
@@ -61,17 +35,5 @@ func TestCapOnCallsIsComparedWithLimits(t *testing.T) {
 	r.settings.Conc["sonnet"] = 5000
 	if got := r.slowText(); got != "" {
 		t.Errorf("no cap to speak of: %q", got)
-	}
-}
-
-// TestForecastHoldsTheTruth runs the bound both ways: what happens at the
-// assumed latency lies in the range.
-func TestForecastHoldsTheTruth(t *testing.T) {
-	r := planned()
-	fc := r.forecast()
-	each := 1 + 180.0/75 // seconds an answer
-	truth := time.Duration(9000 * each / 100 * float64(time.Second))
-	if fc.soonest > truth || fc.latest < truth || fc.latest > 4*truth {
-		t.Errorf("the range is %v to %v, at the assumed latency it takes %v", fc.soonest, fc.latest, truth)
 	}
 }

@@ -32,8 +32,10 @@ func (r *runner) startLines(mark string) []string {
 		return append(lines, "nothing is left to send")
 	}
 	lines = append(lines, r.routeText())
-	if slow := r.slowText(); slow != "" {
-		lines = append(lines, slow)
+	for _, more := range []string{r.report.Feasibility, r.report.Slow} {
+		if more != "" {
+			lines = append(lines, more)
+		}
 	}
 	return lines
 }
@@ -108,13 +110,14 @@ func (r *runner) capFrom(family string) string {
 
 // routeText is the way the job goes, what it costs and when it ends.
 func (r *runner) routeText() string {
-	c := r.report.chosen()
+	c, open := r.report.chosen(), r.openText()
 	if c == nil {
-		return "no route is left"
+		return open
 	}
 	now := r.now()()
 	text := fmt.Sprintf("%s over %s: %s to send, %s expected, at most %s; ends %s",
-		c.Name, plural(len(r.usable()), "org"), whole(r.plan.Pending), c.dollars(), c.WorstUSD, c.ends(now))
+		c.Name, plural(len(r.usable()), "org"), whole(r.plan.Pending-r.plan.Batched), c.dollars(), c.WorstUSD, c.ends(now))
+	text = joined("; ", text, open)
 	if !r.deadline.IsZero() {
 		text += "; deadline " + r.deadline.Local().Format("2006-01-02 15:04:05 MST")
 		if !r.deadline.After(now) {
@@ -122,6 +125,14 @@ func (r *runner) routeText() string {
 		}
 	}
 	return text + "; " + c.needs()
+}
+
+// openText says what an earlier run left at the provider; empty: nothing.
+func (r *runner) openText() string {
+	if len(r.plan.Open) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of earlier runs to collect, with %s", batchesText(len(r.plan.Open)), plural(r.plan.Batched, "row"))
 }
 
 // needs says what a route needs of this process.

@@ -83,7 +83,7 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "default", 1)
 	w.demoRows(500)
-	flags := []string{"--prompt", "{{.question}}", "--model", "claude-sonnet-4-6", "--max-tokens", "100"}
+	flags := []string{"--prompt", "{{.question}}", "--model", "claude-sonnet-4-6", "--max-tokens", "100", "--tier", "sync"}
 	cmd := w.job("a", flags...)
 	w.await("a.jsonl")
 	began := time.Now()

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+// What the journal says of batches that ended is their middle rate; such as were
+// canceled say nothing, and two are no ground for anything.
+func TestTurnaroundOf(t *testing.T) {
+	batch := func(rows int, took time.Duration) journal.Turnaround {
+		return journal.Turnaround{Rows: rows, Succeeded: rows, Took: took}
+	}
+	canceled := batch(8000, time.Hour)
+	canceled.Canceled = true
+	for _, c := range []struct {
+		name string
+		last []journal.Turnaround
+		want flotilla.Turnaround
+	}{
+		{"too few", []journal.Turnaround{batch(500, time.Minute), batch(500, time.Minute), canceled}, flotilla.Turnaround{}},
+		{
+			"two rows a second after a minute",
+			[]journal.Turnaround{batch(480, 5*time.Minute), batch(120, 2*time.Minute), batch(500, 2*time.Hour), batch(480, 5*time.Minute), canceled},
+			flotilla.Turnaround{Overhead: time.Minute, RowRate: 2},
+		},
+		{
+			"quicker than the usual overhead",
+			[]journal.Turnaround{batch(100, 20*time.Second), batch(100, 20*time.Second), batch(100, 20*time.Second)},
+			flotilla.Turnaround{Overhead: 10 * time.Second, RowRate: 10},
+		},
+	} {
+		got := turnaroundOf(c.last)
+		if got.Overhead != c.want.Overhead || math.Abs(got.RowRate-c.want.RowRate) > 1e-9 || got.Parallel != 0 {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
