@@ -60,9 +60,16 @@ func newBench(env *Env, experiment string) (*Bench, error) {
 	return b, nil
 }
 
+// interrupted marks records of a step that a kill or a stop broke off: they are
+// paid for and belong to nothing.
+const interrupted = "interrupted: "
+
 // recall counts the money of earlier invocations.
 func (b *Bench) recall() {
 	for i := range b.records {
+		if step := b.records[i].Step; step != "" && b.partial.steps[step] == nil {
+			b.records[i].Step = interrupted + step
+		}
 		b.purse.spent += b.records[i].Cost
 		b.purse.inDoubt += b.records[i].InDoubt
 		b.purse.reserved += b.records[i].InDoubt

@@ -3,7 +3,11 @@ package lab
 // All are the experiments there are, in the order in which they are best run:
 // what is free or nearly so first, what later ones build upon before them.
 func All() []Experiment {
-	return []Experiment{}
+	return []Experiment{
+		Limits(),
+		Callable(),
+		Latency(),
+	}
 }
 
 // Find finds an experiment by name; nil: there is none.
