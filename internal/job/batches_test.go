@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/journal"
@@ -148,7 +145,8 @@ func TestBatchesLeftRunning(t *testing.T) {
 	if e.plan.Batched != left["high"]+left["low"] || e.code != ExitClosed || e.Pending != left["low"] {
 		t.Errorf("exit %d, batched %d, pending %d, left %v, %v", e.code, e.plan.Batched, e.Pending, left, e.err)
 	}
-	if text := endingText(&e); !strings.Contains(text, "low: the key of the org that made them is not at hand") || !strings.Contains(text, "set KEY_OF_low and") {
+	if text := endingText(&e); !strings.Contains(text, "low: the key of the org that made them is not at hand") || !strings.Contains(text, "set KEY_OF_low and") ||
+		!strings.Contains(text, "only another key can ask for") || strings.Contains(text, "max-wait") {
 		t.Errorf("%s", text)
 	}
 	b.linesWhole(60 - left["low"])
@@ -239,128 +237,6 @@ func TestExpiredRows(t *testing.T) {
 	b.whole(20)
 }
 
-// Answers that the journal has are taken off a plan, and nothing is written.
-func TestPeek(t *testing.T) {
-	ctx := context.Background()
-	b := newBench(t)
-	b.cfg.Inputs = []string{b.input("in.jsonl", 50)}
-	b.cfg.Options.Route = &flotilla.Route{Batch: true}
-	f := b.batchFleet(newProvider())
-	f.stay, f.halt = true, 12
-	began := b.carryOn(f)
-	inBatches := 0
-	for _, r := range began.RunningBatches {
-		inBatches += r.Rows
-	}
-	look := func(file string) Plan {
-		b.cfg.Inputs = []string{file}
-		run, err := Open(ctx, b.fleet(), b.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer run.Close()
-		if err := run.Peek(ctx, peeks{b.j}); err != nil {
-			t.Fatal(err)
-		}
-		return run.Plan()
-	}
-	p := look(b.cfg.Inputs[0])
-	if p.Settled != 12 || p.Pending != 38 || p.Batched != inBatches || p.Spent == 0 || len(p.Classes) != 1 || p.Classes[0].Rows != 38-inBatches {
-		t.Errorf("%+v with %d in batches", p, inBatches)
-	}
-	other := look(b.input("other.jsonl", 60)) // another job, whose first 12 rows are in the cache
-	if other.Settled != 0 || other.Cached != 12 || other.Pending != 48 || other.Spent != 0 || other.Job != "" {
-		t.Errorf("%+v", other)
-	}
-	jobs, err := b.j.Jobs(ctx, began.report.Started.AddDate(-1, 0, 0))
-	if err != nil || len(jobs) != 1 {
-		t.Errorf("%d jobs, %v", len(jobs), err)
-	}
-}
-
-// Where the expected length of answers comes from, in the order of preference.
-func TestOutSource(t *testing.T) {
-	b := newBench(t)
-	path := b.input("in.jsonl", 40)
-	class := func() Class {
-		b.cfg.Inputs = []string{path}
-		run, err := Open(t.Context(), b.fleet(), b.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer run.Close()
-		if err := run.Peek(t.Context(), peeks{b.j}); err != nil {
-			t.Fatal(err)
-		}
-		return run.Plan().Classes[0]
-	}
-	want := Class{Model: "claude-haiku-4-5", Pool: "haiku-4.5", Family: "haiku", Rows: 40, MaxTokens: 300, Out: 300, OutSource: OutBound}
-	same := func(what string, got Class) {
-		t.Helper()
-		if got.In == 0 || got.Bytes == 0 || got.Expected > got.Worst {
-			t.Errorf("%s: %+v", what, got)
-		}
-		got.In, got.InDev, got.Bytes, got.Expected, got.Worst = 0, 0, 0, 0, 0
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: (-want +got)\n%s", what, diff)
-		}
-	}
-	same("nothing known", class())
-	b.cfg.OutTokens, b.cfg.OutP95 = 60, 150
-	want.Out, want.OutP95, want.OutSource = 60, 150, OutGiven
-	same("given", class())
-	b.cfg.OutTokens, b.cfg.OutP95 = 0, 0
-	b.cfg.Limit = 29
-	b.run(b.fleet())
-	b.cfg.Limit = 0
-	path = b.file("more.jsonl", strings.ReplaceAll(readFile(t, path), "text", "other text"))
-	want.Out, want.OutP95, want.OutSource = 300, 0, OutBound
-	same("29 answers", class())
-	path = b.input("in.jsonl", 40)
-	b.cfg.Limit = 31
-	b.cfg.Inputs = []string{path}
-	b.run(b.fleet())
-	b.cfg.Limit = 0
-	path = b.file("more.jsonl", strings.ReplaceAll(readFile(t, path), "text", "other text"))
-	want.Out, want.OutP95, want.OutSource, want.OutRows = 5, 5, OutJournal, 31
-	same("31 answers", class())
-	b.cfg.Shape.System = "Be brief."
-	want.Out, want.OutP95, want.OutSource, want.OutRows = 300, 0, OutBound, 0
-	same("another template", class())
-}
-
-func readFile(t *testing.T, path string) string {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// The first answers of a job tell how long the others will be, once.
-func TestLearned(t *testing.T) {
-	b := newBench(t)
-	b.cfg.Inputs = []string{b.input("in.jsonl", 450)}
-	var told []string
-	b.cfg.Learned = func(model string, out, p95 float64) { told = append(told, fmt.Sprintln(model, out, p95)) }
-	f := b.fleet()
-	f.halt = 250
-	b.run(f)
-	if diff := cmp.Diff([]string{"claude-haiku-4-5 5 5\n"}, told); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-// peeks look at jobs in a real journal.
-type peeks struct{ *journal.Journal }
-
-func (p peeks) Peek(ctx context.Context, s Spec) (Book, error) {
-	j, _, err := p.Journal.Peek(ctx, journal.JobSpec{
-		Identity: s.Identity, Provider: s.Provider, Emulated: s.Emulated, N: s.N, Template: s.Template, Fresh: s.Fresh,
-	})
-	return &book{j, p.Journal}, err
-}
-
 // A pause leaves batches running, and what goes on afterwards takes them over.
 func TestPauseLeavesBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -409,5 +285,38 @@ func TestCacheLeavesBatchesAlone(t *testing.T) {
 	if e.code != ExitOK || left == 0 || e.Cached != 30-left-first.Succeeded || again.shipped > 0 || len(e.RunningBatches) > 0 {
 		t.Errorf("exit %d, %d were in batches, %d cached, %d sent again, %v", e.code, left, e.Cached, again.shipped, e.err)
 	}
+	b.whole(30)
+}
+
+// Rows of a batch that lie behind --limit are taken in, for they are paid for,
+// and do not count.
+func TestLimitBeforeBatches(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Inputs = []string{b.input("in.jsonl", 30)}
+	b.cfg.Options.Route = &flotilla.Route{Batch: true, NoSync: true}
+	p := newProvider()
+	f := b.batchFleet(p)
+	f.stay = true
+	b.carryOn(f)
+	b.cfg.Limit = 5
+	again := b.batchFleet(p)
+	again.fated = func(*flotilla.Row) string { return "succeeded" }
+	e := b.carryOn(again)
+	if e.code != ExitOK || e.N != 5 || e.Succeeded != 5 || e.Pending != 0 || len(e.RunningBatches) > 0 {
+		t.Errorf("exit %d, %+v, %v", e.code, e.Summary, e.err)
+	}
+	answered := 0
+	for call := range 30 {
+		answered += p.wins[call]
+	}
+	b.linesWhole(answered)
+	if answered <= 5 {
+		t.Errorf("%d rows were answered", answered)
+	}
+	b.cfg.Limit = 0
+	if e := b.carryOn(b.batchFleet(p)); e.code != ExitOK || e.Succeeded != 30 {
+		t.Errorf("exit %d, %+v, %v", e.code, e.Summary, e.err)
+	}
+	p.answeredOnce(t, 30)
 	b.whole(30)
 }

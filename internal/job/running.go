@@ -40,6 +40,16 @@ func (s *Summary) leave(open []flotilla.OpenBatch, report *flotilla.Report, now 
 	})
 }
 
+// lacking is how many calls are in batches of orgs whose keys are not at hand.
+func (s *Summary) lacking() (calls int) {
+	for _, b := range s.RunningBatches {
+		if b.KeyLacks {
+			calls += b.Rows
+		}
+	}
+	return calls
+}
+
 // runningShown is how many batches the text names; the summary has all.
 const runningShown = 10
 

@@ -68,6 +68,10 @@ func (s *Summary) sayPending(report *flotilla.Report, say func(kind, format stri
 		say("", "the deadline has passed; %s", done)
 		say("hint", "the same command with a later --deadline, or without one, goes on")
 	case flotilla.LanesClosed:
+		if s.lacking() >= s.Pending {
+			say("", "what is left is in batches that only another key can ask for; %s", done)
+			return // which key, is told with the batches
+		}
 		say("", "every lane is closed for longer than --max-wait; %s", done)
 		for _, c := range closedOrgs(report.Closed) {
 			say("", "%s: %s%s", title(c.Org), ClosedWords(c.Class), reopening(&c))
