@@ -36,7 +36,7 @@ type batch struct {
 	tally batchTally
 
 	counts    wire.Batch // as last seen
-	downloads int        // of its results, begun
+	downloads int32      // of its results, begun
 	whole     int        // … that came to an end
 	strange   string     // an id of another batch in the results of one that was not proven ours
 	canceling bool       // its end was asked for
@@ -44,13 +44,26 @@ type batch struct {
 	cancel    context.CancelFunc
 }
 
-// batchRow is a row that a batch carries.
+// batchRow is what is kept of a row that a batch carries: up to a million are
+// out at once, so it is no Row.
 type batchRow struct {
-	row   Row
-	worst Money
-	seen  int  // the download that told of it last; 0: none
-	done  bool // it has an outcome, or is to be given back
-	back  bool // it is to be given back
+	index       int
+	model       string
+	hash, body  [16]byte
+	worst       Money
+	size        int32 // of its body
+	nth, failed int32
+	seen        int32 // the download that told of it last; 0: none
+	inDoubt     bool
+	done        bool // it has an outcome, or is to be given back
+	back        bool // it is to be given back
+}
+
+func newBatchRow(r *Row) batchRow {
+	return batchRow{
+		index: r.Index, model: r.Facts.Model, hash: r.Facts.Hash, body: r.Facts.Body, worst: batchWorst(r.Facts.Worst),
+		size: clampInt(r.Facts.Size), nth: clampInt(r.Nth), failed: clampInt(r.Failed), inDoubt: r.InDoubt,
+	}
 }
 
 // batchTally sums what a batch's results say, over all downloads of them.
@@ -72,8 +85,8 @@ func (b *batch) rowID(row int) wire.RowID {
 // carry makes rows the batch's.
 func (b *batch) carry(rows []Row) {
 	b.rows = make([]batchRow, len(rows))
-	for i, row := range rows {
-		b.rows[i] = batchRow{row: row, worst: batchWorst(row.Facts.Worst)}
+	for i := range rows {
+		b.rows[i] = newBatchRow(&rows[i])
 		b.worst += b.rows[i].worst
 	}
 }
@@ -83,7 +96,7 @@ func (b *batch) find(index int) *batchRow {
 	if b.place == nil {
 		b.place = make(map[int]int, len(b.rows))
 		for i := range b.rows {
-			b.place[b.rows[i].row.Index] = i
+			b.place[b.rows[i].index] = i
 		}
 	}
 	i, ok := b.place[index]

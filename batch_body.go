@@ -13,22 +13,27 @@ import (
 type createBody struct {
 	batch *batch
 	src   Source
-	next  int    // row of the batch to be written
-	buf   []byte // room for one item
-	rest  []byte // of buf, not yet read
-	err   error  // the source's: it is what ended the create
+	next  int       // row of the batch to be written
+	buf   []byte    // what stands around a body
+	parts [3][]byte // not yet read: what stands before a body, the body, what stands after it
+	err   error     // the source's: it is what ended the create
 }
 
 func newCreateBody(b *batch) *createBody {
-	c := &createBody{batch: b, src: b.stream.src}
-	c.rest = append(c.buf, wire.BatchHead...)
-	return c
+	return &createBody{batch: b, src: b.stream.src, parts: [3][]byte{[]byte(wire.BatchHead)}}
 }
 
 // Read implements io.Reader. A row that cannot be read, or is no longer as long
 // as it was counted, breaks the create off: what has left of it is no JSON.
 func (c *createBody) Read(p []byte) (int, error) {
-	if len(c.rest) == 0 {
+	for {
+		for i := range c.parts {
+			if part := c.parts[i]; len(part) > 0 {
+				n := copy(p, part)
+				c.parts[i] = part[n:]
+				return n, nil
+			}
+		}
 		if c.err == nil && c.next > len(c.batch.rows) {
 			return 0, io.EOF
 		}
@@ -39,9 +44,6 @@ func (c *createBody) Read(p []byte) (int, error) {
 			return 0, c.err
 		}
 	}
-	n := copy(p, c.rest)
-	c.rest = c.rest[n:]
-	return n, nil
 }
 
 // more writes the next row, or after the last the end of the list.
@@ -49,22 +51,24 @@ func (c *createBody) more() error {
 	b := c.batch
 	defer func() { c.next++ }()
 	if c.next == len(b.rows) {
-		c.rest = append(c.buf[:0], wire.BatchTail...)
+		c.parts = [3][]byte{[]byte(wire.BatchTail)}
 		return nil
 	}
-	row := &b.rows[c.next].row
-	body, err := c.src.Body(row.Index)
+	row := &b.rows[c.next]
+	body, err := c.src.Body(row.index)
 	if err != nil {
-		return rowError(row.Index, err)
+		return rowError(row.index, err)
 	}
-	if len(body) != row.Facts.Size {
-		return rowError(row.Index, errSizeChanged)
+	if len(body) != int(row.size) {
+		return rowError(row.index, errSizeChanged)
 	}
-	c.buf = wire.AppendBatchItem(c.buf[:0], b.rowID(row.Index), body)
-	c.rest = c.buf
+	// The body is not copied: what a row without one has ends with its brace.
+	c.buf = wire.AppendBatchItem(c.buf[:0], b.rowID(row.index), nil)
+	before, after := c.buf[:len(c.buf)-len("}")], c.buf[len(c.buf)-len("}"):]
 	if c.next == 0 {
-		c.rest = c.buf[len(","):] // the first has none
+		before = before[len(","):] // the first has none
 	}
+	c.parts = [3][]byte{before, body, after}
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 // takeIn settles the rows that a parcel tells of. Rows are told by their ids
 // alone, never by position (facts/peer-faults.md 29).
-func (f *Fleet) takeIn(now time.Duration, b *batch, p *parcel, download int) {
+func (f *Fleet) takeIn(now time.Duration, b *batch, p *parcel, download int32) {
 	defer f.release(b.stream, p)
 	if b.strange != "" || p.of != b.provider {
 		b.cancel() // it was proven to be another's

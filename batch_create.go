@@ -13,6 +13,13 @@ import (
 // exchange may take as long as that and flightDeadline.
 const uploadRate = 128 << 10
 
+// largeCreate is the size above which creates wait for each other, maxUploads
+// at once: each has a row's body in memory, which may be of tens of megabytes.
+const (
+	largeCreate = 16 << 20
+	maxUploads  = 4
+)
+
 // created is how a create ended.
 type created struct {
 	reply  batchReply
@@ -38,6 +45,10 @@ func (f *Fleet) submit(_ time.Duration, s *sched.SubmitBatch) {
 			return
 		}
 		f.beside(func() func(time.Duration) {
+			if b.bytes > largeCreate {
+				f.uploads <- struct{}{}
+				defer func() { <-f.uploads }()
+			}
 			began := f.clock.now()
 			c := f.create(ctx, b)
 			return func(now time.Duration) { f.created(now, b, began, c) }

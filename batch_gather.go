@@ -98,7 +98,7 @@ func (f *Fleet) intendBatch(now time.Duration, p *sched.PersistBatch) {
 	r := f.batchRecord(now, b, BatchIntent)
 	r.Worst, r.Bytes, r.Rows = b.worst, b.bytes, make([]int, len(b.rows))
 	for i := range b.rows {
-		r.Rows[i] = b.rows[i].row.Index
+		r.Rows[i] = b.rows[i].index
 	}
 	f.commits.put(entry{record: r})
 }
@@ -141,8 +141,7 @@ func (f *Fleet) giveBack(b *batch, doubt bool) {
 		if r.done && !r.back {
 			continue
 		}
-		r.row.InDoubt = r.row.InDoubt || doubt
-		rows = append(rows, r.row)
+		rows = append(rows, Row{Index: r.index, Failed: int(r.failed), InDoubt: r.inDoubt || doubt})
 	}
 	if len(rows) > 0 {
 		b.stream.deque.Return(rows)

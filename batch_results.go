@@ -46,7 +46,7 @@ type parcel struct {
 // download reads the results of a batch and passes them on. It ends with nil
 // at the end of the stream, which need not be that of the results
 // (facts/claude-api.md 4.4).
-func (f *Fleet) download(ctx context.Context, b *batch, org *orgState, id string, number int) error {
+func (f *Fleet) download(ctx context.Context, b *batch, org *orgState, id string, number int32) error {
 	select {
 	case f.downloads <- struct{}{}:
 		defer func() { <-f.downloads }()
@@ -74,7 +74,7 @@ func (f *Fleet) download(ctx context.Context, b *batch, org *orgState, id string
 }
 
 // readResults passes lines on until their end.
-func (f *Fleet) readResults(ctx context.Context, b *batch, lines *wire.ResultReader, number int, empty parcel) error {
+func (f *Fleet) readResults(ctx context.Context, b *batch, lines *wire.ResultReader, number int32, empty parcel) error {
 	p := empty
 	for {
 		line, err := lines.Next()
@@ -110,7 +110,7 @@ func (p *parcel) add(line *wire.ResultLine) {
 }
 
 // pass gives a parcel to the loop and waits until it wants more.
-func (f *Fleet) pass(ctx context.Context, b *batch, full *parcel, number int) bool {
+func (f *Fleet) pass(ctx context.Context, b *batch, full *parcel, number int32) bool {
 	if len(full.rows) == 0 {
 		return true
 	}

@@ -23,7 +23,7 @@ func (f *Fleet) takeRow(now time.Duration, b *batch, r *batchRow, a *rowAnswer, 
 		f.rowErrored(now, b, r, a, emulated)
 	case wire.RowExpired:
 		b.tally.expired++
-		f.rowFailed(now, b, r, &ExpiredError{Attempts: r.row.Failed + 1}, Record{}, true, emulated)
+		f.rowFailed(now, b, r, &ExpiredError{Attempts: int(r.failed) + 1}, Record{}, true, emulated)
 	case wire.RowCanceled:
 		b.tally.canceled++
 		f.rowBack(now, b, r, Record{})
@@ -35,7 +35,7 @@ func (f *Fleet) takeRow(now time.Duration, b *batch, r *batchRow, a *rowAnswer, 
 func (f *Fleet) rowSucceeded(now time.Duration, b *batch, r *batchRow, a *rowAnswer, emulated string) {
 	usage := usageOf(a.facts)
 	usage.Batch = true // it came by batch, whatever its service_tier says
-	model, _ := f.prices.Lookup(r.row.Facts.Model)
+	model, _ := f.prices.Lookup(r.model)
 	cost := model.Cost(usage)
 	t := &b.tally
 	t.succeeded++
@@ -53,7 +53,7 @@ func (f *Fleet) rowSucceeded(now time.Duration, b *batch, r *batchRow, a *rowAns
 // else the row may go again, at most as often as one that fails by sync.
 func (f *Fleet) rowErrored(now time.Duration, b *batch, r *batchRow, a *rowAnswer, emulated string) {
 	api := f.apiError(&a.refusal, 0, a.envelope)
-	api.Envelope, api.Attempts = json.RawMessage(f.redact(string(a.envelope))), r.row.Failed+1
+	api.Envelope, api.Attempts = json.RawMessage(f.redact(string(a.envelope))), int(r.failed)+1
 	if !wire.RetryableRow(&a.refusal) {
 		b.tally.errored++
 		f.settleRow(now, b, r, Result{Err: api, Emulated: emulated}, Record{})
@@ -71,10 +71,10 @@ func ownFault(c wire.Class) bool {
 // rowFailed gives a row back, or settles it when its attempts are used up.
 func (f *Fleet) rowFailed(now time.Duration, b *batch, r *batchRow, err error, rec Record, own bool, emulated string) {
 	if own {
-		r.row.Failed++
+		r.failed++
 		rec.Status = http.StatusInternalServerError // what a store knows a row's own failure by
 	}
-	if r.row.Failed >= cmp.Or(f.cfg.Retry.MaxAttempts, defaultAttempts) {
+	if int(r.failed) >= cmp.Or(f.cfg.Retry.MaxAttempts, defaultAttempts) {
 		b.tally.errored++
 		f.settleRow(now, b, r, Result{Err: err, Emulated: emulated}, rec)
 		return
@@ -86,9 +86,9 @@ func (f *Fleet) rowFailed(now time.Duration, b *batch, r *batchRow, err error, r
 // the answer.
 func (f *Fleet) rowLost(now time.Duration, b *batch, r *batchRow, a *rowAnswer) {
 	b.tally.doubt += r.worst
-	r.row.InDoubt = true
+	r.inDoubt = true
 	rec := Record{Charged: r.worst, InDoubt: true}
-	err := &TransportError{Err: &lostAnswerError{a.fault}, InDoubt: true, Attempts: r.row.Failed + 1}
+	err := &TransportError{Err: &lostAnswerError{a.fault}, InDoubt: true, Attempts: int(r.failed) + 1}
 	f.rowFailed(now, b, r, err, rec, true, "")
 }
 
@@ -121,15 +121,15 @@ func (f *Fleet) rowBack(now time.Duration, b *batch, r *batchRow, rec Record) {
 	rec.Kind = AttemptRecord
 	f.commits.put(entry{record: rec})
 	b.stream.tally.batchRow(b.lane, nil, &rec)
-	b.stream.tried(r.row.Index, &rec)
+	b.stream.tried(r.index, &rec)
 }
 
 // settleRow gives a row its result. res and rec hold what is particular to it.
 func (f *Fleet) settleRow(now time.Duration, b *batch, r *batchRow, res Result, rec Record) {
 	r.done = true
 	f.fillRecord(now, b, r, &rec)
-	row, s := &r.row, b.stream
-	res.Row, res.Org, res.Tier, res.Model, res.BodyHash = row.Index, b.org.Name, rec.Tier, row.Facts.Model, row.Facts.Body
+	s := b.stream
+	res.Row, res.Org, res.Tier, res.Model, res.BodyHash = r.index, b.org.Name, rec.Tier, r.model, r.body
 	res.At, res.Latency, res.Cost, res.Attempts = rec.At, max(now-b.sentAt, 0), rec.Charged, 1
 	if rec.InDoubt {
 		res.InDoubt = 1
@@ -150,10 +150,9 @@ func (f *Fleet) settleRow(now time.Duration, b *batch, r *batchRow, res Result, 
 
 // fillRecord completes a record with what is the same for all rows of a batch.
 func (f *Fleet) fillRecord(now time.Duration, b *batch, r *batchRow, rec *Record) {
-	facts := &r.row.Facts
-	rec.Job, rec.Row, rec.Batch, rec.At = b.stream.opt.Job, r.row.Index, b.number, f.clock.wall(now)
-	rec.Org, rec.Pool, rec.Tier, rec.Model = b.org.Name, facts.Pool, tierName(sched.Batch), facts.Model
-	rec.Worst, rec.Hash, rec.Nth = r.worst, facts.Hash, r.row.Nth
+	rec.Job, rec.Row, rec.Batch, rec.At = b.stream.opt.Job, r.index, b.number, f.clock.wall(now)
+	rec.Org, rec.Pool, rec.Tier, rec.Model = b.org.Name, f.lanes[b.lane].pool.name, tierName(sched.Batch), r.model
+	rec.Worst, rec.Hash, rec.Nth = r.worst, r.hash, int(r.nth)
 	b.worst -= r.worst
 }
 

@@ -11,10 +11,9 @@ import (
 // daybook is a Store that knows what a journal tells the next run. It fails
 // after a number of records, as a process that is killed does.
 type daybook struct {
-	mu    sync.Mutex
-	left  int // records until it dies; negative: it does not
-	all   []flotilla.Record
-	batch bool // it fails between the records of one Append too
+	mu   sync.Mutex
+	left int // records until it dies; negative: it does not
+	all  []flotilla.Record
 }
 
 var errKilled = errors.New("killed")

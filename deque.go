@@ -23,7 +23,8 @@ type Deque interface {
 	// them that are still pending.
 	Take(rows []int) []Row
 	// Return gives rows back that were pulled and are not settled: they are to be
-	// pulled again, from either end, with Failed and InDoubt as given here.
+	// pulled again, from either end, with Failed and InDoubt as given here. Of a
+	// Row nothing but these and Index need be set.
 	Return(rows []Row)
 }
 

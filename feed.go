@@ -44,6 +44,7 @@ type feed struct {
 // feedRow is a request that the feed holds.
 type feedRow struct {
 	Request
+	row  Row
 	away bool // a batch took it
 }
 
@@ -86,8 +87,9 @@ func (s *feed) take(req Request) bool {
 	}
 	nth := s.seen[facts.Hash]
 	s.seen[facts.Hash] = nth + 1
-	s.held[row] = &feedRow{Request: req}
-	s.rows = append(s.rows, Row{Index: row, Facts: facts, Nth: nth})
+	held := &feedRow{Request: req, row: Row{Index: row, Facts: facts, Nth: nth}}
+	s.held[row] = held
+	s.rows = append(s.rows, held.row)
 	s.queued(s.rows[len(s.rows)-1:], 1)
 	s.bytes += len(req.Body)
 	first := len(s.rows) == 1

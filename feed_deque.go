@@ -130,9 +130,13 @@ func (s *feed) Take([]int) []Row { return nil }
 func (s *feed) Return(rows []Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	back := make([]Row, 0, len(rows)+len(s.rows))
 	for i := range rows {
-		s.comeBack(s.held[rows[i].Index])
+		held := s.held[rows[i].Index]
+		s.comeBack(held)
+		held.row.Failed, held.row.InDoubt = rows[i].Failed, rows[i].InDoubt
+		back = append(back, held.row)
 	}
-	s.rows = append(slices.Clone(rows), s.rows...)
-	s.queued(rows, 1)
+	s.queued(back, 1)
+	s.rows = append(back, s.rows...)
 }

@@ -73,9 +73,10 @@ type Fleet struct {
 	quitting bool
 	done     chan struct{}
 	flights  sync.WaitGroup // exchanges under way
-	// downloads holds a token for each download of results under way.
-	downloads chan struct{}
-	closing   sync.Once
+	// Each holds a token for what is under way: downloads of results, and creates
+	// that are large.
+	downloads, uploads chan struct{}
+	closing            sync.Once
 }
 
 // New makes a Fleet. It sends nothing: the first Connect, Dispatch or Carry does.
@@ -105,6 +106,7 @@ func New(cfg Config) (*Fleet, error) {
 
 		connecting: make(chan struct{}, 1),
 		downloads:  make(chan struct{}, maxDownloads),
+		uploads:    make(chan struct{}, maxUploads),
 	}
 	provider, err := Provider(cfg.BaseURL)
 	if err != nil {

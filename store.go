@@ -60,7 +60,7 @@ type Record struct {
 	Answer     []byte // the Message, or the error envelope, on one line
 	Attempts   int
 	Latency    time.Duration // BatchClosed: from the provider's created_at to ended_at; 0: unknown
-	Status     int // HTTP status of an error
+	Status     int           // HTTP status of an error
 	StopReason string
 	Emulated   string // provenance mark; empty: the real provider
 }
