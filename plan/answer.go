@@ -22,6 +22,9 @@ var reasons = map[route.Reason]string{
 func (j *Job) choose(f *Forecast, of []*Candidate) {
 	slices.SortStableFunc(of, func(a, b *Candidate) int { return cmp.Compare(a.CostP50, b.CostP50) })
 	of = slices.DeleteFunc(of, j.onlySync)
+	if left := slices.DeleteFunc(slices.Clone(of), j.runsDry); len(left) > 0 {
+		of = left
+	}
 	var list []route.Candidate
 	for _, c := range of {
 		c.InTime = j.Deadline.IsZero() || c.P90 <= j.until()
@@ -40,6 +43,9 @@ func (j *Job) choose(f *Forecast, of []*Candidate) {
 func (j *Job) onlySync(c *Candidate) bool {
 	return c.of.route.Batch && !c.of.route.NoSync && c.BatchRows == 0 && c.P50 != Never
 }
+
+// runsDry reports whether a candidate spends the cap before its end.
+func (j *Job) runsDry(c *Candidate) bool { return c.P50 == Never && j.budget(c.of.route) > 0 }
 
 // answer fills in what goes beyond the candidates: bounds, what would fit, what
 // one could have besides.

@@ -25,8 +25,8 @@ type spread struct {
 // A rehearsal is not the run: there are clocks, networks and scales finer than
 // it knows. So much is added to the spread of each figure.
 const (
-	finerSync  = 0.004
-	finerBatch = 0.03
+	finerSync  = 0.008
+	finerBatch = 0.05
 	finerMoney = 0.004
 )
 
@@ -54,7 +54,7 @@ func spreadOf(figures []float64, finer float64) spread {
 		s.sd = math.Sqrt(max(0, squares/n-s.mean*s.mean) * n / (n - 1))
 	}
 	s.sd = math.Hypot(s.sd, finer)
-	s.low, s.high = s.low*math.Exp(-2*finer), s.high*math.Exp(2*finer)
+	s.low, s.high = s.low*math.Exp(-2*finerSync), s.high*math.Exp(2*finerSync)
 	return s
 }
 
