@@ -169,7 +169,7 @@ func (r *Run) summary(ctx context.Context, report *flotilla.Report) (s Summary, 
 	p := &r.plan
 	s = Summary{
 		JobID: p.Job, N: p.Rows, Rejected: p.Rejected, Cached: p.Cached, Resumed: p.Settled, InDoubt: p.InDoubt,
-		ExpectedUSD: p.Spent + p.Expected, ByLane: []LaneSummary{}, Binding: []BindingSummary{},
+		ExpectedUSD: p.Spent + r.expected(), ByLane: []LaneSummary{}, Binding: []BindingSummary{},
 	}
 	if r.cfg.Emulated != "" {
 		s.Emulated = &r.cfg.Emulated
@@ -184,7 +184,7 @@ func (r *Run) summary(ctx context.Context, report *flotilla.Report) (s Summary, 
 	if s.CostUSD, err = r.book.Spent(ctx); err != nil {
 		return s, err
 	}
-	s.kept(r.promise, p.Spent, report.Started, report.Ended)
+	s.kept(r.promise, p, report)
 	open, err := r.book.Batches(ctx)
 	s.leave(open, report, r.cfg.Now(), r.cfg.KeyVariable)
 	return s, err

@@ -30,29 +30,47 @@ type ForecastSummary struct {
 	WasS       *float64    `json:"was_s"` // null: rows are left, so there is nothing to compare
 	WasUSD     price.Nanos `json:"was_usd"`
 	TimeWithin *bool       `json:"time_within"` // between p5 and p95
-	CostWithin *bool       `json:"cost_within"`
+	CostWithin *bool       `json:"cost_within"` // null, too, where batches of earlier runs were collected
 }
 
 // Promise takes in the forecast of the route that was chosen, so that the
 // summary can hold the outcome against it.
 func (r *Run) Promise(f Forecast) { r.promise = &f }
 
-// kept fills in the forecast and what came of it.
-func (s *Summary) kept(f *Forecast, before flotilla.Money, started, ended time.Time) {
+// expected is what the rows that are to be sent are expected to cost: by the
+// route that was chosen, else by sync.
+func (r *Run) expected() flotilla.Money {
+	if r.promise != nil {
+		return r.promise.Cost50
+	}
+	return r.plan.Expected
+}
+
+// kept fills in the forecast and what came of it. What earlier runs had reserved
+// for their batches is settled in this one, and was no part of the forecast.
+func (s *Summary) kept(f *Forecast, p *Plan, report *flotilla.Report) {
 	if f == nil {
 		return
 	}
+	before := p.Spent
+	for i := range p.Open {
+		before -= p.Open[i].Worst
+	}
 	k := &ForecastSummary{
-		Route: f.Route, Started: started, Ended: ended, P5S: f.P5.Seconds(), P50S: f.P50.Seconds(), P95S: f.P95.Seconds(),
+		Route: f.Route, Started: report.Started, Ended: report.Ended, P5S: f.P5.Seconds(), P50S: f.P50.Seconds(), P95S: f.P95.Seconds(),
 		CostP5USD: f.Cost5, CostP50USD: f.Cost50, CostP95USD: f.Cost95, WasUSD: s.CostUSD - before,
 	}
-	if s.Pending == 0 {
-		was := s.WallS
-		inTime := k.P5S <= was && was <= k.P95S
-		inMoney := k.CostP5USD <= k.WasUSD && k.WasUSD <= k.CostP95USD
-		k.WasS, k.TimeWithin, k.CostWithin = &was, &inTime, &inMoney
-	}
 	s.Forecast = k
+	if s.Pending > 0 {
+		return
+	}
+	was := s.WallS
+	within := k.P5S <= was && was <= k.P95S
+	k.WasS, k.TimeWithin = &was, &within
+	if len(p.Open) == 0 {
+		within := k.CostP5USD <= k.WasUSD && k.WasUSD <= k.CostP95USD
+		k.CostWithin = &within
+	}
 }
 
 // forecastText is "forecast 14:02–14:31, was 14:12; $98–$104, was $101.20".
