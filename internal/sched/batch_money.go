@@ -1,56 +1,130 @@
 package sched
 
-// hasty says that a sync call of a stream that may batch would spend what the
-// rest needs: such a call goes only while what is left of the caps still pays
-// the rest by batch, so that a cap never strands rows by haste.
-func (c *Core) hasty(s *stream, p *pool, worst int64) (LedgerID, bool) {
-	left := s.backlog()
-	if left == 0 || !c.takesBatches(s, p) {
-		return -1, false
+import "math"
+
+// The money gate: a row that sync takes costs twice what it costs by batch, and
+// is lost to batches once it was offered. So a stream that may batch takes rows
+// for sync only while its caps still pay what is left by batch, and what was
+// taken by sync; a cap then never strands rows by haste.
+const (
+	restSlack  = 1.03 // over the mean price of what is left
+	firstLook  = 64   // rows by sync at most that are taken before a price is known,
+	firstShare = 0.01 // for at most so much of the money
+	gateLook   = 1.0  // seconds to the next look while the gate binds
+	lastShare  = 0.3
+)
+
+// setAffords works out how many calls the stream may offer in all, as its caps
+// stand.
+func (c *Core) setAffords(s *stream) {
+	o := &s.bat.plan
+	o.affords = math.MaxInt64
+	left := c.forBatches(s)
+	if left <= 0 {
+		return
 	}
-	row := s.batchCost()
 	for _, id := range s.Ledgers {
-		if int(id) >= len(c.ledgers) {
-			continue
-		}
-		l := &c.ledgers[id]
-		if l.limit < 0 {
-			continue
-		}
-		reserved := float64(l.reserved) * s.bat.share()
-		if float64(l.limit-l.spent)-reserved-float64(worst) < float64(left)*row {
-			return id, true
+		if int(id) < len(c.ledgers) && c.ledgers[id].limit >= 0 {
+			o.affords = min(o.affords, s.offered+c.affordable(s, id, left))
 		}
 	}
-	return -1, false
+	if o.affords < math.MaxInt64 && s.flying+s.queued > 0 {
+		c.batchWake(after(c.now, span(gateLook)))
+	}
 }
 
-// batchCost is what one of the stream's rows costs by batch, in nano-dollars:
-// as measured, else half of what one costs by sync, else its worst case.
-func (s *stream) batchCost() float64 {
-	switch {
-	case s.bat.cost.n > 0:
-		return s.bat.cost.v
-	case s.cost.n > 0:
-		return s.cost.v / 2
+// affordable is how many calls more one ledger pays. What it lacks for as many
+// as would be taken at once is asked for, once for each limit it has.
+func (c *Core) affordable(s *stream, id LedgerID, left float64) int64 {
+	l := &c.ledgers[id]
+	sync, batch, known := s.prices()
+	free := float64(l.limit-l.spent) - c.committed(s, l, sync, batch)
+	if !known {
+		if n := int64(firstShare * max(0, free) / max(1, sync)); s.offered < firstLook {
+			return max(0, min(n, firstLook-s.offered))
+		}
+		return 0
 	}
+	rest := restSlack * (float64(s.queued)*sync + left*batch)
+	more := (free - rest - c.endgameMoney(s, left, batch)) / max(1, sync-batch)
+	if want := float64(s.look(s.bat.plan.sync)); more < want && left >= want && s.bat.gate != l.limit+1 {
+		s.bat.gate = l.limit + 1
+		c.out.want(Want{Ledger: id, Nanos: int64((want-more)*(sync-batch)) + 1})
+	}
+	return int64(max(0, min(more, 1e15)))
+}
+
+// endgameMoney is what is to be left in the end: batches reserve several times
+// what they come to, so that where every cent is needed the last rows would go
+// in ever smaller ones. It is enough for lastShare of a full wave of batches, and
+// for two of the smallest.
+func (c *Core) endgameMoney(s *stream, left, batch float64) float64 {
+	worst := worstSlack * s.worstRow()
+	wave, full := left, 0.0
+	for _, b := range c.bat.live {
+		if b.stream == s {
+			wave += float64(b.rows)
+		}
+	}
+	for _, q := range c.bat.queues {
+		if q.serves(s, c.now) && !q.stall.on {
+			full += max(q.win, 1) * float64(q.rowsFor(c))
+		}
+	}
+	return max(2*tailRows*worst, lastShare*min(wave, full)*(worst-batch))
+}
+
+// committed is what of a ledger's reservations will probably be spent: of the
+// stream's own their mean price, of others' all.
+func (c *Core) committed(s *stream, l *ledger, sync, batch float64) float64 {
+	own, spent := 2*s.worstRow()*float64(s.flying), sync*float64(s.flying)
+	for _, b := range c.bat.live {
+		if b.stream == s {
+			own += float64(b.worst)
+			spent += batch * float64(b.rows)
+		}
+	}
+	return max(0, float64(l.reserved)-own) + spent
+}
+
+// forBatches is how many rows batches are still to carry: none where no lane
+// takes them, and no more than they answer in time.
+func (c *Core) forBatches(s *stream) float64 {
+	left := 0.0
+	for _, p := range s.bat.piles {
+		if c.takesBatches(s, p.pool) {
+			left += float64(p.left())
+		}
+	}
+	if o := &s.bat.plan; o.due != Never && o.rescuing { // as of the last look
+		left = min(left, o.batch*max(0, secsTo(c.now, o.due)))
+	}
+	return left
+}
+
+// prices are what one of the stream's rows costs by either tier, in
+// nano-dollars: one is half of the other where only one was measured.
+func (s *stream) prices() (sync, batch float64, known bool) {
+	sync, batch = s.cost.v, s.bat.cost.v
+	switch {
+	case s.cost.n > 0 && s.bat.cost.n > 0:
+	case s.cost.n > 0:
+		batch = sync / 2
+	case s.bat.cost.n > 0:
+		sync = 2 * batch
+	default:
+		return 2 * s.worstRow(), s.worstRow(), false
+	}
+	return sync, min(batch, sync), true
+}
+
+// worstRow is the mean worst case of a row by batch.
+func (s *stream) worstRow() float64 {
 	worst := 0.0
 	for _, p := range s.bat.piles {
 		worst = max(worst, p.Worst)
 	}
 	return worst
-}
-
-// share is how much of what is reserved will probably be spent.
-func (t *streamBatches) share() float64 {
-	worst := 0.0
-	for _, p := range t.piles {
-		worst = max(worst, p.Worst)
-	}
-	if t.cost.n == 0 || worst <= 0 {
-		return 1
-	}
-	return min(1, t.cost.v/worst)
 }
 
 // takesBatches says whether some batch lane of the pool is open to the stream.

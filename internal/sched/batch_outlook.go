@@ -15,6 +15,7 @@ type outlook struct {
 	slack float64       // seconds that sync needs beside its rate: ramp, slow answers
 
 	rescuing bool
+	affords  int64 // calls that its caps let it offer in all
 }
 
 // planBatches works out the outlook of each stream that batches, and ends what
@@ -33,12 +34,15 @@ func (c *Core) look(s *stream) {
 	o.batch = c.batchRate(s)
 	o.due = s.dueBy()
 	o.meet = Never
+	c.setAffords(s)
 	switch {
 	case s.Route.NoSync:
 		o.rescuing = false
 	case s.Route.Target == 0:
 		o.rescuing = false
-		c.meet(s)
+		if s.offered+s.backlog() <= o.affords { // else its caps leave some to batches
+			c.meet(s)
+		}
 		c.rescueBatches(s)
 	default:
 		c.rescue(s)

@@ -18,6 +18,7 @@ type streamBatches struct {
 	needs    int64
 	wanting  bool
 	wantedAt time.Duration
+	gate     int64 // the limit, and 1, for which money for sync was last asked; 0: never
 }
 
 // pile is the rows of one pool at the far end of a stream's source.

@@ -69,6 +69,10 @@ func (c *Core) viewBatches(s *stream, v *StreamView) {
 	if !s.Route.Batch {
 		return
 	}
+	if len(c.bat.queues) == 0 { // no lane of the tier is open: nothing is looked at
+		v.OnlyIneligible = s.Route.NoSync
+		return
+	}
 	v.Rescuing = o.rescuing
 	v.OnlyIneligible = s.Route.NoSync || s.Route.Target != 0 && !o.rescuing
 	v.Wants = s.wants(o.sync)
@@ -80,14 +84,20 @@ const noBound = 1 << 30
 // wants keeps what waits for sync short, so that it and batches can meet, and
 // asks for more in portions.
 func (s *stream) wants(rate float64) int {
+	look := s.look(rate)
+	if 2*s.queued > look {
+		return 0
+	}
+	return int(min(int64(look-s.queued), max(0, s.bat.plan.affords-s.offered)))
+}
+
+// look is how many calls of a stream that may batch stand ready for sync.
+func (s *stream) look(rate float64) int {
 	look := max(leastLook, int(rate*secs(syncLook)))
 	if s.MaxQueue > 0 {
 		look = min(look, s.MaxQueue)
 	}
-	if 2*s.queued > look {
-		return 0
-	}
-	return look - s.queued
+	return look
 }
 
 const (

@@ -211,4 +211,4 @@ func (c *Core) proceeded(q *batchQueue) {
 
 // depthClean is after how long without a stall a little more is put into a
 // queue that once stalled.
-const depthClean = 30 * time.Minute
+const depthClean = 2 * time.Hour

@@ -15,11 +15,12 @@ const (
 	mostWindow  = 64   // then it is their size that grows
 	slowStart   = 1.0  // for each batch, below the depth that it begins with
 	slowOpen    = 0.25 // above
-	sizeGrowth  = 1.05
-	waitsMost   = 1.15 // times the time of those that waited least
-	quickFade   = 1.001
-	timeEnough  = 0.7  // of the time left: where the rest takes no longer, nothing more is put in
-	depthShare  = 0.95 // of the depth at which a queue stalled
+	sizeGrowth  = 1.01
+	fairRows    = 300
+	waitsMost   = 1.15   // times the time of those that waited least
+	quickFade   = 1.0002 // a batch
+	timeEnough  = 0.7    // of the time left: where the rest takes no longer, nothing more is put in
+	depthShare  = 0.95   // of the depth at which a queue stalled
 )
 
 // open sets the window for the first stream that comes.
@@ -45,11 +46,17 @@ func (c *Core) widen(q *batchQueue, b *batch, took, usual float64) {
 		}
 		q.quick *= quickFade
 	}
-	if usual > 0 && took > 2*usual || !b.full || !c.hastens(b.stream) || q.waits.recent(knownRates) > waitsMost*q.quick {
+	if usual > 0 && took > 2*usual || !b.full || q.rate() < slowRate {
+		return
+	}
+	if q.size < fairRows && q.depth == 0 {
+		q.size *= sizeGrowth
+	}
+	if !c.hastens(b.stream) || q.waits.recent(knownRates) > waitsMost*q.quick {
 		return
 	}
 	switch {
-	case q.win >= mostWindow:
+	case q.win >= mostWindow && q.depth == 0:
 		q.size = min(q.size*sizeGrowth, maxBatchRows)
 	case q.win*float64(b.rows) < startDepth:
 		q.win += slowStart
@@ -61,7 +68,7 @@ func (c *Core) widen(q *batchQueue, b *batch, took, usual float64) {
 // narrow halves the window after a stall.
 func (q *batchQueue) narrow() {
 	q.win = max(1, q.win/2)
-	q.size = max(startRows, q.size/2)
+	q.size = startRows
 }
 
 // hastens says whether a stream needs its batches answered faster than they

@@ -99,21 +99,13 @@ func (c *Core) serveCall(p *pool, q *queue, i int, slot int32, no *blocked) *lan
 		no.worst = min(no.worst, k.worst)
 		if i == 0 {
 			c.want(q, id, lack)
-			q.wait, q.ledger, q.needs, q.hasty = LimitBudget, id, k.worst, false
+			q.wait, q.ledger, q.needs = LimitBudget, id, k.worst
 			p.blame(LimitBudget)
 		}
 		return nil
 	}
 	if i == 0 {
-		q.wanting, q.hasty = false, false
-	}
-	if k.stream.Route.Batch && k.stream.bat != nil {
-		if id, wait := c.hasty(k.stream, p, k.worst); wait {
-			no.worst = 0
-			q.wait, q.ledger, q.needs, q.hasty = LimitBudget, id, k.worst, true
-			p.blame(LimitBudget)
-			return nil
-		}
+		q.wanting = false
 	}
 	w := k.stream.weigh(&k.item)
 	best, why, first := c.choose(p, q, &w)

@@ -26,7 +26,6 @@ type queue struct {
 	ledger  LedgerID
 	needs   int64
 	wanting bool // Want was sent for its head
-	hasty   bool // its head would spend what batches need for the rest
 }
 
 // doubtSeq is where calls in doubt begin in a queue's order.

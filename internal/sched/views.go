@@ -102,7 +102,7 @@ func (c *Core) Stream(id StreamID) StreamView {
 		v.HeadWait = c.now - head.headSince
 	}
 	v.AllClosed = closed > 0 && c.queuesWaiting(s) == closed
-	if head.wait == LimitBudget && !head.hasty {
+	if head.wait == LimitBudget {
 		v.Ledger, v.Needs = head.ledger, head.needs
 		v.BudgetBound = c.stuck(head)
 	} else {
