@@ -79,6 +79,9 @@ func (c *Core) giveUpFor(s *stream, late []*batch, rest float64) {
 		if c.remains(b) <= giveUpGain*byThen {
 			break
 		}
+		if s.offered+s.backlog()+int64(back) > o.affords {
+			break // its caps leave them to batches
+		}
 		rows = back
 		b.doomed = true
 	}

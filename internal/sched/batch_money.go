@@ -20,7 +20,7 @@ func (c *Core) setAffords(s *stream) {
 	o := &s.bat.plan
 	o.affords = math.MaxInt64
 	left := c.forBatches(s)
-	if left <= 0 {
+	if left <= 0 && c.inBatches(s) == 0 {
 		return
 	}
 	for _, id := range s.Ledgers {
@@ -60,18 +60,23 @@ func (c *Core) affordable(s *stream, id LedgerID, left float64) int64 {
 // for two of the smallest.
 func (c *Core) endgameMoney(s *stream, left, batch float64) float64 {
 	worst := worstSlack * s.worstRow()
-	wave, full := left, 0.0
-	for _, b := range c.bat.live {
-		if b.stream == s {
-			wave += float64(b.rows)
-		}
-	}
+	wave, full := left+float64(c.inBatches(s)), 0.0
 	for _, q := range c.bat.queues {
 		if q.serves(s, c.now) && !q.stall.on {
 			full += max(q.win, 1) * float64(q.rowsFor(c))
 		}
 	}
 	return max(2*tailRows*worst, lastShare*min(wave, full)*(worst-batch))
+}
+
+// inBatches is how many of the stream's rows are in batches.
+func (c *Core) inBatches(s *stream) (rows int64) {
+	for _, b := range c.bat.live {
+		if b.stream == s {
+			rows += b.rows
+		}
+	}
+	return rows
 }
 
 // committed is what of a ledger's reservations will probably be spent: of the
