@@ -76,6 +76,10 @@ func (q *batchQueue) known() bool { return q.rates.n > 0 || q.told > 0 }
 // is nothing beside it, in rows a second.
 const slowRate = 0.25
 
+// quickened is how many times as fast as its like a batch was where they had
+// been slow: too many for chance.
+const quickened = 5
+
 // rate is how many rows a second one batch gets answered, its wait for a place
 // included.
 func (q *batchQueue) rate() float64 {
@@ -124,11 +128,16 @@ func (c *Core) learnBatch(b *batch, e *BatchCollected) {
 	}
 	running := max(took-q.start(), 0.25*took)
 	c.proceeded(q)
-	if b.canary || b.created < q.cleared {
-		if rate := float64(b.rows) / running; b.canary && rate < slowRate {
-			q.slowed(rate)
-		}
-		return // a stall was part of its time, or its start was most of it
+	rate := float64(b.rows) / running
+	switch {
+	case b.canary && rate >= slowRate, b.created < q.cleared && rate <= q.rate():
+		return // its start was most of its time, or a stall part of it
+	case b.canary:
+		q.slowed(rate)
+		return
+	case q.rates.n > 0 && q.rate() < slowRate && rate > quickened*q.rate():
+		q.rates.reset() // what made them slow is over
+		q.odds.reset()
 	}
 	before, _ := q.expect(b.rows)
 	if q.known() {
@@ -137,6 +146,6 @@ func (c *Core) learnBatch(b *batch, e *BatchCollected) {
 	a := &q.arms[classOf(b.rows)]
 	usual := a.took.quantile(0.5)
 	a.took.add(took)
-	q.rates.add(float64(b.rows) / running)
+	q.rates.add(rate)
 	c.widen(q, b, took, usual)
 }

@@ -23,7 +23,7 @@ func (c *Core) firstPoll(b *batch) {
 	at := pollFirst
 	if q.known() {
 		p50, _ := q.expect(b.rows)
-		at = max(pollLeast, span(pollEarly*p50))
+		at = min(max(pollLeast, span(pollEarly*p50)), pollMost)
 	}
 	b.gap = max(b.created+at-c.now, pollLeast)
 	b.due = c.now + c.spaced(b, b.gap)
