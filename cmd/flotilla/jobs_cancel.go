@@ -132,23 +132,18 @@ func (r *runner) cancelAll(ctx context.Context, run *job.Run) error {
 	return r.carry(ctx, run)
 }
 
-// endingFleet sends nothing of a job: it waits for the word that the job is
-// canceled, and then ends its batches.
-type endingFleet struct{ *flotilla.Fleet }
+// carrier is the run's fleet as its job uses it.
+type carrier struct{ r *runner }
 
-// Carry is part of job.Fleet.
-func (f endingFleet) Carry(ctx context.Context, src flotilla.Source, opt flotilla.Options) (flotilla.Report, error) {
-	if opt.CancelBatches {
-		return f.Fleet.Carry(ctx, src, opt)
+// Weigh is part of job.Fleet.
+func (c carrier) Weigh(body []byte) (flotilla.Facts, error) { return c.r.fleet.Weigh(body) }
+
+// Carry is part of job.Fleet. Where batches are to be ended it sends nothing: it
+// waits for the word that the job is canceled, and then ends them.
+func (c carrier) Carry(ctx context.Context, src flotilla.Source, opt flotilla.Options) (flotilla.Report, error) {
+	if c.r.flags.cancels == 0 || opt.CancelBatches {
+		return c.r.fleet.Carry(ctx, src, opt)
 	}
 	<-ctx.Done()
 	return flotilla.Report{Cause: flotilla.Interrupted}, nil
-}
-
-// carrier is the fleet as the job uses it.
-func (r *runner) carrier() job.Fleet {
-	if r.flags.cancels != 0 {
-		return endingFleet{r.fleet}
-	}
-	return r.fleet
 }

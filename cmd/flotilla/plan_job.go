@@ -48,6 +48,7 @@ func planClasses(classes []job.Class) []plan.Class {
 		out[i] = plan.Class{
 			Model: c.Model, Pool: c.Pool, Family: c.Family, Rows: c.Rows, Alone: c.Alone, In: c.In, InDev: c.InDev, MaxTokens: c.MaxTokens, Bytes: c.Bytes,
 			Out: c.Out, OutP95: c.OutP95, OutSource: string(c.OutSource), OutBound: c.OutSource == job.OutBound, OutRows: c.OutRows, Worst: c.Worst,
+			Prefix: c.Prefix, Prefixes: c.Prefixes, Hour: c.Hour,
 		}
 	}
 	return out

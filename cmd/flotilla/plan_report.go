@@ -39,7 +39,9 @@ type planReport struct {
 	FurtherOrgS float64              `json:"further_org_s,omitempty"`  // saved by one
 	HalfBatch   flotilla.Money       `json:"batch_half_usd,omitempty"` // saved by batches for half of the rows
 	Caching     string               `json:"caching,omitempty"`
-	Slow        string               `json:"slow,omitempty"` // which cap of ours slows it, and by how much
+	CachingHint string               `json:"caching_hint,omitempty"` // how caching would make it cheaper
+	KeptOn      []string             `json:"kept_on,omitempty"`      // the orgs whose sync lanes are used, where they are fewer than there are
+	Slow        string               `json:"slow,omitempty"`         // which cap of ours slows it, and by how much
 	Warnings    []string             `json:"warnings"`
 
 	binding string // the table for people

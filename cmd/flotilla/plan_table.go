@@ -128,11 +128,22 @@ func (p *planReport) below() []string {
 	}
 	lines = append(lines,
 		fmt.Sprintf("answers: %.0f tokens on average, by %s", p.OutTokens, p.OutSource),
-		p.boundsText(), p.Slow, p.Caching)
+		p.boundsText(), p.Slow, p.Caching, p.keptText())
+	if p.CachingHint != "" {
+		lines = append(lines, "hint: "+p.CachingHint)
+	}
 	for _, a := range p.Assumed {
 		lines = append(lines, "assumed: "+a)
 	}
 	return lines
+}
+
+// keptText says that fewer orgs are used than there are, and why; empty: all are.
+func (p *planReport) keptText() string {
+	if len(p.KeptOn) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("sync is kept on %s: each org writes cached beginnings for itself", strings.Join(titles(p.KeptOn), ", "))
 }
 
 func (p *planReport) boundsText() string {

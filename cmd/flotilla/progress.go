@@ -74,7 +74,8 @@ type progress struct {
 
 	mu    sync.Mutex
 	queue []flotilla.Notice
-	ready chan struct{} // holds one token while queue is not empty
+	own   []event       // not the fleet's
+	ready chan struct{} // holds one token while queue or own is not empty
 
 	why       string // that the job stopped with rows left; empty: not known
 	last      *standing
@@ -115,6 +116,17 @@ func newView(mode progressMode, w io.Writer, t *terminal, color bool) (v view, l
 func (p *progress) notify(n flotilla.Notice) {
 	p.mu.Lock()
 	p.queue = append(p.queue, n)
+	p.mu.Unlock()
+	select {
+	case p.ready <- struct{}{}:
+	default:
+	}
+}
+
+// say shows an event of our own.
+func (p *progress) say(kind, text string) {
+	p.mu.Lock()
+	p.own = append(p.own, event{kind: kind, text: text})
 	p.mu.Unlock()
 	select {
 	case p.ready <- struct{}{}:
@@ -250,6 +262,16 @@ func (p *progress) events() {
 		if e := p.eventOf(&n); e != nil {
 			p.view.event(e)
 		}
+	}
+	p.mu.Lock()
+	own := p.own
+	p.own = nil
+	p.mu.Unlock()
+	for i := range own {
+		if p.last != nil {
+			own[i].at = p.last.at
+		}
+		p.view.event(&own[i])
 	}
 }
 

@@ -72,17 +72,20 @@ type runner struct {
 	errTerminal *terminal // that standard error leads to; nil: none
 
 	journal  *journal.Journal
-	book     *book // of the job, once begun
+	book     *book          // of the job, once begun
+	store    flotilla.Store // the journal
 	shares   *shares
 	purse    *purse // nil: no cap per day
 	fleet    *flotilla.Fleet
+	maxConns int // of the fleet to an org; 0: as many as it likes
 	infos    []flotilla.OrgInfo
 	trace    io.WriteCloser // nil: none
 	progress *progress
 	deadline time.Time // zero: none
 
-	route  flotilla.Route // that the job takes: chosen once its plan is known
-	report *planReport    // what was said beforehand; nil: nothing yet
+	relearn *relearning
+	route   flotilla.Route // that the job takes: chosen once its plan is known
+	report  *planReport    // what was said beforehand; nil: nothing yet
 
 	mu   sync.Mutex
 	last job.Progress // as the job told it last
@@ -135,15 +138,12 @@ func (r *runner) connect(ctx context.Context) (err error) {
 	if r.trace, err = openTrace(r.flags.trace); err != nil {
 		return err
 	}
-	r.shares = &shares{journal: r.journal}
+	r.shares, r.store = &shares{journal: r.journal}, testStore(r.journal)
 	r.progress = newProgress(r.view())
-	c := r.flags.fleetConfig(r.settings)
-	c.Store, c.Slots, c.Memory, c.Notify = testStore(r.journal), r.shares, r.shares, r.progress.notify
-	if r.trace != nil {
-		c.Trace = r.trace
-	}
+	c := r.config()
 	if limit, _, err := fileLimit(); err == nil {
 		r.boundConns(&c, limit)
+		r.maxConns = c.MaxConns
 	}
 	if r.fleet, err = flotilla.New(c); err != nil {
 		return err
@@ -152,6 +152,17 @@ func (r *runner) connect(ctx context.Context) (err error) {
 		return errors.Join(err, r.disconnect())
 	}
 	return nil
+}
+
+// config is what the run asks of its fleet.
+func (r *runner) config() flotilla.Config {
+	c := r.flags.fleetConfig(r.settings)
+	c.MaxConns = r.maxConns
+	c.Store, c.Slots, c.Memory, c.Notify = r.store, r.shares, r.shares, r.progress.notify
+	if r.trace != nil {
+		c.Trace = r.trace
+	}
+	return c
 }
 
 // testStore lets a test put something between a fleet and its journal.
@@ -172,7 +183,7 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 		return err
 	}
 	r.shares.learn(journal.Realm{Provider: shape.Provider, Emulated: mark}, r.infos, r.fleet.Now)
-	run, err := job.Open(ctx, r.carrier(), r.jobConfig(shape, mark))
+	run, err := job.Open(ctx, carrier{r}, r.jobConfig(shape, mark))
 	if err != nil {
 		return r.flags.fromFlag(err)
 	}
@@ -186,6 +197,9 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 		return r.cancelAll(ctx, run)
 	}
 	if err := r.choose(ctx); err != nil {
+		return err
+	}
+	if err := r.keepOn(ctx, r.report.KeptOn); err != nil {
 		return err
 	}
 	if c := r.report.chosen(); c != nil {

@@ -162,7 +162,7 @@ func TestResumeWithoutAKey(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, "default", 100, func(sc *emulator.Scenario) {
 		answersNumbers(sc)
-		sc.Batches.Overhead, sc.Batches.SD = 10*time.Minute, 0
+		sc.Batches.Overhead, sc.Batches.OverheadSD, sc.Batches.SD = 5*time.Minute, 0, 0
 	})
 	w.numbers(1200)
 	w.run(4, w.numbersJob("--tier", "batch", "--deadline", "3m"))

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/flotilla-llm/flotilla"
@@ -167,6 +168,26 @@ func connect(ctx context.Context, fleet *flotilla.Fleet, stderr io.Writer) ([]fl
 		return infos, flotilla.ErrNoOrg
 	}
 	return infos, nil
+}
+
+// keepOn leaves sync to some of the orgs, by a fleet of its own in the place of
+// one that has sent nothing yet. No names: all of them.
+func (r *runner) keepOn(ctx context.Context, names []string) (err error) {
+	if len(names) == 0 {
+		return nil
+	}
+	for i := range r.settings.Orgs {
+		o := &r.settings.Orgs[i]
+		o.NoSync = o.NoSync || !slices.Contains(names, o.Name)
+	}
+	if err := r.fleet.Close(); err != nil {
+		return err
+	}
+	if r.fleet, err = flotilla.New(r.config()); err != nil {
+		return err
+	}
+	r.infos, err = r.fleet.Connect(ctx)
+	return err
 }
 
 // emulatedMark is what the orgs in use say of an emulator; empty: the real

@@ -65,14 +65,7 @@ func (r *runner) lane(o *OrgSetting) (l route.Lane) {
 }
 
 // outPerCall is how many tokens an answer is taken to have, over all models.
-func (r *runner) outPerCall() float64 {
-	out, rows := 0.0, 0
-	for i := range r.plan.Classes {
-		c := &r.plan.Classes[i]
-		out, rows = out+c.Out*float64(c.Rows), rows+c.Rows
-	}
-	return out / float64(max(rows, 1))
-}
+func (r *runner) outPerCall() float64 { return meanOut(r.plan.Classes) }
 
 // outSources are where that comes from.
 func (r *runner) outSources() string {

@@ -23,10 +23,24 @@ func (r *runner) choose(ctx context.Context) (err error) {
 	if r.report, err = r.foretell(ctx); err != nil {
 		return err
 	}
+	r.route = r.standing()
 	if c := r.report.chosen(); c != nil {
 		r.route = c.route
 	}
 	return nil
+}
+
+// standing is the route where nothing is foretold, since all that is left is in
+// batches of an earlier run: what comes back of them goes the way that was asked
+// for.
+func (r *runner) standing() flotilla.Route {
+	switch {
+	case r.flags.tier == tierBatch || r.settings.noSync():
+		return flotilla.Route{Batch: true, NoSync: true}
+	case r.flags.tier == tierSync:
+		return flotilla.Route{}
+	}
+	return flotilla.Route{Batch: true, Target: r.deadline, Patient: r.deadline.IsZero() && r.flags.prefer == flotilla.Cheap}
 }
 
 // promise is what the summary holds the outcome against.
@@ -43,6 +57,7 @@ func (r *runner) newReport(sup *supposed) *planReport {
 	p := &planReport{
 		At: r.now()(), Rows: plan.Pending - plan.Batched, Batched: plan.Batched, Cached: plan.Settled + plan.Cached, Models: plan.Models, Priced: plan.Priced,
 		Orgs: []string{}, Assumed: sup.assumed, InTokens: plan.Tokens, CapUSD: r.capLeft(), OutTokens: r.outPerCall(), OutSource: r.outSources(), Warnings: plan.Warnings, Slow: r.slowText(),
+		Caching: plan.Caching.Text(), CachingHint: plan.Caching.Hint,
 		Routes: []planRoute{},
 	}
 	for _, o := range sup.orgs {

@@ -52,7 +52,7 @@ func (r *runner) jobConfig(shape job.Shape, mark string) job.Config {
 		SkipBad: f.skipBad, Limit: f.limit, OutTokens: f.outTokens.mean, OutP95: f.outTokens.p95, Retry: f.retry, NoCache: f.noCache, Reuse: f.reuse, FailFast: f.failFast,
 		NoSync: s.noSync(), Dir: r.spoolDir(), Command: r.command, Emulated: mark, Prices: f.prices(),
 		KeyVariable: s.keyVariable,
-		Options:     opt, Now: now, Say: func(text string) { warn(r.err, text) }, Settled: r.settled,
+		Options:     opt, Now: now, Say: func(text string) { warn(r.err, text) }, Settled: r.settled, Learned: r.heardLength,
 	}
 }
 
@@ -70,6 +70,13 @@ func (r *runner) settled(p job.Progress) {
 	r.mu.Lock()
 	r.last = p
 	r.mu.Unlock()
+}
+
+// heardLength is told by the job how long a model's answers are.
+func (r *runner) heardLength(model string, out, p95 float64) {
+	if r.report != nil {
+		r.relearn.learned(model, out, p95)
+	}
 }
 
 // counts is how far the job is, for progress.
@@ -94,6 +101,8 @@ func (r *runner) carry(ctx context.Context, run *job.Run) error {
 			job: r.plan.Job, cap: r.settings.MaxSpend, deadline: r.deadline, counts: r.counts, snapshot: r.fleet.Snapshot,
 		})
 	}
+	r.relearn = newRelearning(ctx, r)
+	defer r.relearn.end()
 	ended := make(chan struct{})
 	heard := make(chan struct{})
 	go func() {

@@ -80,7 +80,7 @@ func TestInterruptLeavesBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, "default", 100, func(sc *emulator.Scenario) {
 		answersNumbers(sc)
-		sc.Batches.Overhead, sc.Batches.SD = 10*time.Minute, 0
+		sc.Batches.Overhead, sc.Batches.OverheadSD, sc.Batches.SD = 5*time.Minute, 0, 0
 	})
 	w.numbers(1200)
 	k := &killWorld{w, w.numbersJob("--tier", "batch")}
@@ -106,8 +106,11 @@ func TestInterruptLeavesBatches(t *testing.T) {
 	w.run(0, k.job)
 	lines := w.wantNumbers(1200)
 	w.wantNothingDoubled(lines)
-	if _, after := w.batches(); before.Rows < 1199 && after.Rows == before.Rows || after.Rows > 1199 {
-		t.Errorf("rows in batches: %d before, %d after", before.Rows, after.Rows)
+	if n := byTier(lines, tierNameSync); n != 1 {
+		t.Errorf("%d rows went by sync, want the canary alone", n)
+	}
+	if _, after := w.batches(); after.Rows-after.Canceled > 1199 || after.Rows < before.Rows {
+		t.Errorf("batches: %+v before, %+v after", before, after)
 	}
 }
 

@@ -39,6 +39,9 @@ func (p *planReport) take(f *plan.Forecast) {
 		p.Bounds = planBounds{f.Bound.Seconds(), f.BoundLimit, f.Polite.Seconds(), f.PoliteLimit}
 	}
 	p.Binding, p.binding = job.BindingTable(&flotilla.Report{Binding: c.Binding, Lanes: c.Lanes})
+	if len(f.Orgs) < len(p.Orgs) {
+		p.KeptOn = f.Orgs
+	}
 	p.FurtherOrgS, p.HalfBatch = f.FurtherOrg.Seconds(), f.HalfBatch
 }
 

@@ -20,6 +20,9 @@ func (r *runner) start(mark string) {
 	for _, line := range r.startLines(mark) {
 		_, _ = fmt.Fprintln(r.err, "flotilla: "+line)
 	}
+	if hint := r.report.CachingHint; hint != "" && r.plan.Pending > 0 {
+		say(r.err, "hint", hint)
+	}
 }
 
 func (r *runner) startLines(mark string) []string {
@@ -32,7 +35,7 @@ func (r *runner) startLines(mark string) []string {
 		return append(lines, "nothing is left to send")
 	}
 	lines = append(lines, r.routeText())
-	for _, more := range []string{r.report.Feasibility, r.report.Slow} {
+	for _, more := range []string{r.report.Feasibility, r.report.Slow, r.report.Caching, r.report.keptText()} {
 		if more != "" {
 			lines = append(lines, more)
 		}

@@ -35,7 +35,7 @@ func TestTwoProcessesShareTheCap(t *testing.T) {
 	w.demoRows(3000)
 	const limit = 20
 	flags := func(tokens string) []string {
-		return []string{"--prompt", "{{.question}}", "--model", "claude-sonnet-4-6", "--max-tokens", tokens, "--conc", fmt.Sprintf("sonnet=%d", limit), "--ramp", "fast", "--limit", "600"}
+		return []string{"--prompt", "{{.question}}", "--model", "claude-sonnet-4-6", "--max-tokens", tokens, "--conc", fmt.Sprintf("sonnet=%d", limit), "--ramp", "fast", "--limit", "600", "--tier", "sync"}
 	}
 	a, b := w.job("a", flags("100")...), w.job("b", flags("101")...)
 	for _, cmd := range []*exec.Cmd{a, b} {
