@@ -42,6 +42,8 @@ func bindings(r *flotilla.Report) []BindingSummary {
 		switch {
 		case b.Limit == "overload" && overloaded == 0:
 			line.words = "trouble on the way (5xx, resets)"
+		case b.Limit == "aimd" && b.Tier == "batch":
+			line.words, line.Whose = "our window of batches (it grows)", "nobody"
 		case b.Limit == "work" && r.Cause == flotilla.CapReached:
 			line.words = ourLimits["budget"] // rows are left, and nothing may be spent on them
 		case b.Limit == "retry_after":

@@ -205,13 +205,15 @@ func TestBindingNamesWhatWasWrong(t *testing.T) {
 		Binding: []flotilla.Binding{
 			{Limit: "overload", Org: "high", Pool: "haiku-4.5", Share: .5},
 			{Limit: "retry_after", Org: "batch", Pool: "haiku-4.5", Share: .3},
-			{Limit: "retry_after", Org: "low", Pool: "haiku-4.5", Share: .2},
+			{Limit: "retry_after", Org: "low", Pool: "haiku-4.5", Share: .1},
+			{Limit: "aimd", Org: "low", Pool: "haiku-4.5", Tier: "batch", Share: .1},
 		},
 	})
 	want := `share of waiting                       whose to change        one step more
 50 %  trouble on the way (5xx, resets) nobody
 30 %  org batch: its credit is used up yours
-20 %  low: retry-after                 Anthropic
+10 %  low: retry-after                 Anthropic
+10 %  our window of batches (it grows) nobody
 `
 	if diff := cmp.Diff(want, bindingText(s.Binding)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
