@@ -12,7 +12,7 @@ import (
 // 429s in a minute).
 type Rule struct {
 	FloorFor time.Duration // how long a level may lie below the soft floor; negative: for ever
-	Refusals int           // 429s in a minute that it may meet; negative: any number
+	Refusals int           // 429s in a minute that it may meet on one org; negative: any number
 }
 
 // Polite is the rule of facts/control.md E.1.
@@ -27,7 +27,7 @@ func (e *AbortError) Error() string { return "stopped so that colleagues do not 
 type guard struct {
 	rule     Rule
 	soft     float64
-	refused  []time.Duration // 429s of the last minute, by their ends
+	refused  map[string][]time.Duration // 429s of the last minute by org, by their ends
 	low      map[string]*lowLevel
 	capacity map[string]float64 // largest remaining seen, by org, pool and dimension
 	abort    *AbortError
@@ -52,7 +52,7 @@ func DimName(d wire.Dim) string {
 // see takes one record; pool is its model's.
 func (g *guard) see(r *Record, pool string) {
 	if r.Refused() {
-		g.count(r.End)
+		g.count(r.Org, r.End)
 	}
 	for d := wire.Requests; d <= wire.Output; d++ {
 		if l := r.Read.Of(d); l != nil {
@@ -61,13 +61,14 @@ func (g *guard) see(r *Record, pool string) {
 	}
 }
 
-func (g *guard) count(at time.Duration) {
-	g.refused = append(g.refused, at)
-	for len(g.refused) > 0 && g.refused[0] <= at-time.Minute {
-		g.refused = g.refused[1:]
+func (g *guard) count(org string, at time.Duration) {
+	last := append(g.refused[org], at)
+	for len(last) > 0 && last[0] <= at-time.Minute {
+		last = last[1:]
 	}
-	if g.rule.Refusals >= 0 && len(g.refused) > g.rule.Refusals {
-		g.stop(fmt.Sprintf("%d calls were rate-limited within a minute", len(g.refused)))
+	g.refused[org] = last
+	if g.rule.Refusals >= 0 && len(last) > g.rule.Refusals {
+		g.stop(fmt.Sprintf("%d calls to %s were rate-limited within a minute", len(last), org))
 	}
 }
 

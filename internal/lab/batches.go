@@ -198,7 +198,7 @@ func (b *Bench) BatchResults(ctx context.Context, org, id string) (BatchCounts, 
 	if !ok {
 		return counts, fmt.Errorf("batch %s of %s is not ours", id, org)
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.clock.real(longest))
+	ctx, cancel := context.WithTimeout(ctx, b.patience())
 	defer cancel()
 	l := b.links[org]
 	req, err := l.request(ctx, http.MethodGet, "/v1/messages/batches/"+id+"/results", nil, nil)
@@ -290,7 +290,7 @@ func (b *Bench) ask(ctx context.Context, org, method, path string, query url.Val
 	if l == nil {
 		return nil, fmt.Errorf("no org %q", org)
 	}
-	data, _, err := l.ask(ctx, b.clock.real(longest), method, path, query, body)
+	data, _, err := l.ask(ctx, b.patience(), method, path, query, body)
 	var refused *BatchRefusedError
 	if err != nil && !errors.As(err, &refused) {
 		return nil, errors.New(b.redact(err))

@@ -51,7 +51,7 @@ func newBench(env *Env, experiment string) (*Bench, error) {
 	b := &Bench{
 		env: env, clock: newClock(started, p.at, env.speed()), links: map[string]*link{}, partial: p, records: p.records,
 		newest: map[string]*Record{}, slots: map[string]chan struct{}{}, purse: purse{cap: env.MaxSpend},
-		guard: guard{rule: Polite, soft: env.soft(), low: map[string]*lowLevel{}, capacity: map[string]float64{}},
+		guard: guard{rule: Polite, soft: env.soft(), refused: map[string][]time.Duration{}, low: map[string]*lowLevel{}, capacity: map[string]float64{}},
 	}
 	for i := range env.Orgs {
 		b.links[env.Orgs[i].Name] = env.link(&env.Orgs[i])

@@ -6,6 +6,7 @@ func All() []Experiment {
 	return []Experiment{
 		Limits(),
 		Callable(),
+		Refill(),
 		Latency(),
 	}
 }

@@ -79,7 +79,7 @@ func (l *link) request(ctx context.Context, method, path string, query url.Value
 // exchange sends one body and records what came. billed says that an answer may
 // have been paid for without our knowing how much.
 func (b *Bench) exchange(ctx context.Context, s *Shot, body []byte, r *Record) (doubt bool) {
-	ctx, cancel := context.WithTimeout(ctx, b.clock.real(longest))
+	ctx, cancel := context.WithTimeout(ctx, b.patience())
 	defer cancel()
 	l := b.links[s.Org]
 	if s.Stream {
@@ -181,3 +181,9 @@ func (b *Bench) redact(err error) string {
 	}
 	return s
 }
+
+// leastPatience is on the machine's clock: a fast emulator needs real time too.
+const leastPatience = 30 * time.Second
+
+// patience is how long one call may take on the machine's clock.
+func (b *Bench) patience() time.Duration { return max(leastPatience, b.clock.real(longest)) }

@@ -27,7 +27,7 @@ func run(t *testing.T, env *Env, s *emulator.Server, x Experiment) *Result {
 }
 
 func TestLimitsWithAnAdminKey(t *testing.T) {
-	sc := named(t, "lying-headers")
+	sc := scenario(t, "lying-headers")
 	virtual(t, sc, func(t *testing.T, env *Env, s *emulator.Server) {
 		r := run(t, env, s, Limits())
 		t.Log(r.Verdict)
@@ -48,7 +48,7 @@ func TestLimitsWithAnAdminKey(t *testing.T) {
 }
 
 func TestLimitsWithoutAnAdminKey(t *testing.T) {
-	sc := named(t, "tier-start")
+	sc := scenario(t, "tier-start")
 	virtual(t, sc, func(t *testing.T, env *Env, s *emulator.Server) {
 		for i := range env.Orgs {
 			env.Orgs[i].Admin = ""
@@ -67,7 +67,7 @@ func TestLimitsWithoutAnAdminKey(t *testing.T) {
 }
 
 func TestTwoKeysOfOneOrg(t *testing.T) {
-	virtual(t, named(t, "tier-start"), func(t *testing.T, env *Env, s *emulator.Server) {
+	virtual(t, scenario(t, "tier-start"), func(t *testing.T, env *Env, s *emulator.Server) {
 		env.Orgs = append(env.Orgs, Org{Name: "second", Key: flotilla.Key(emulator.Key("high") + "-2")})
 		lines, err := Greet(t.Context(), env)
 		if err != nil || len(lines) != 1 || env.Org("second").SameAs != "high" || len(env.Distinct()) != 3 {
@@ -80,7 +80,7 @@ func TestTwoKeysOfOneOrg(t *testing.T) {
 }
 
 func TestCallable(t *testing.T) {
-	virtual(t, named(t, "default"), func(t *testing.T, env *Env, s *emulator.Server) {
+	virtual(t, scenario(t, "default"), func(t *testing.T, env *Env, s *emulator.Server) {
 		r := run(t, env, s, Callable())
 		t.Log(r.Verdict)
 		no := 0
@@ -99,7 +99,7 @@ func TestCallable(t *testing.T) {
 }
 
 func TestLatency(t *testing.T) {
-	sc := named(t, "default")
+	sc := scenario(t, "default")
 	virtual(t, sc, func(t *testing.T, env *Env, s *emulator.Server) {
 		r := run(t, env, s, Latency())
 		t.Log(r.Verdict)
@@ -121,7 +121,7 @@ func TestLatency(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	virtual(t, named(t, "default"), func(t *testing.T, env *Env, _ *emulator.Server) {
+	virtual(t, scenario(t, "default"), func(t *testing.T, env *Env, _ *emulator.Server) {
 		env.MaxSpend = 1000
 		_, err := Run(t.Context(), env, Latency())
 		var refused *RefusedError

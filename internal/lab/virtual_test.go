@@ -36,21 +36,23 @@ func virtual(t *testing.T, sc emulator.Scenario, f func(t *testing.T, env *Env, 
 				return tr
 			},
 		}
+		defer func() { // also where f gives up
+			for _, tr := range used {
+				tr.CloseIdleConnections()
+			}
+			if err := errors.Join(s.Close(), <-served); err != nil {
+				t.Error(err)
+			}
+		}()
 		if _, err := Greet(t.Context(), env); err != nil {
 			t.Fatal(err)
 		}
 		f(t, env, s)
-		for _, tr := range used {
-			tr.CloseIdleConnections()
-		}
-		if err := errors.Join(s.Close(), <-served); err != nil {
-			t.Error(err)
-		}
 	})
 }
 
-// named is a scenario of the emulator.
-func named(t *testing.T, name string) emulator.Scenario {
+// scenario is one of the emulator.
+func scenario(t *testing.T, name string) emulator.Scenario {
 	t.Helper()
 	sc, err := emulator.Named(name)
 	if err != nil {

@@ -1,0 +1,370 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/wire"
+)
+
+// bucketFound is what refill found of one bucket.
+type bucketFound struct {
+	refill     fit     // per second
+	slope      fit     // as the readings rise, own use added back
+	reset      fit     // as the reset headers tell
+	others     float64 // use of others a second; 0: none seen
+	scale      float64 // by which the headers exceed what is true; 1: they are true
+	capacity   fit
+	claimed    float64 // limit of the headers, per minute
+	drawn      float64 // lowest level over the highest
+	why        string  // why the refill is not known
+	readings   int
+	firstLevel float64
+}
+
+// report reads everything out of the records.
+func (w *watch) report(r *Result) {
+	var said []string
+	for _, o := range w.env.Syncing() {
+		of := slices.DeleteFunc(w.Records(), func(c Record) bool { return c.Org != o.Name || strings.HasPrefix(c.Step, interrupted) })
+		slices.SortStableFunc(of, func(a, b Record) int { return int(a.Sent - b.Sent) })
+		for d := wire.Requests; d <= wire.Output; d++ {
+			f := w.find(of, d)
+			r.addBucket(o.Name, w.pool, d, f)
+			if d == wire.Input {
+				said = append(said, f.say(o.Name))
+			}
+		}
+		w.hidden(r, o, of)
+	}
+	r.Verdict = "Input tokens refill at " + strings.Join(said, "; ")
+	r.Confidence = 0.95
+}
+
+func (f *bucketFound) say(org string) string {
+	if !f.refill.known() {
+		return org + ": not shown (" + f.why + ")"
+	}
+	s := fmt.Sprintf("%s: %.0f a minute", org, 60*f.refill.value)
+	if f.scale != 1 {
+		s += fmt.Sprintf(" (headers say %.2f times as much)", f.scale)
+	}
+	if f.others > 0 {
+		s += fmt.Sprintf(" (others use %.0f %%)", 100*f.others/f.refill.value)
+	}
+	return s
+}
+
+// find measures one bucket of one org.
+func (w *watch) find(of []Record, d wire.Dim) bucketFound {
+	f := bucketFound{scale: 1}
+	highest, lowest := 0.0, math.Inf(1)
+	for i := range of {
+		if l := of[i].Read.Of(d); l != nil {
+			f.claimed = float64(l.Limit)
+			highest, lowest = max(highest, float64(l.Remaining)), min(lowest, float64(l.Remaining))
+			f.readings++
+		}
+	}
+	if f.readings == 0 {
+		f.why = "the headers do not show it"
+		return f
+	}
+	f.drawn = lowest / highest
+	step := 1.0
+	if d != wire.Requests {
+		step = 1000 // tokens are rounded to so many
+	}
+	f.capacity = fit{highest, highest, highest + step/2, f.readings}
+	full := highest - 2*step
+	f.scale = w.scaleOf(of, d, full)
+	groups := risings(of, d, full, f.scale)
+	var exact bool
+	if f.slope, exact = byBand(groups, step*math.Ceil(f.scale)); !exact {
+		f.slope = slope(groups)
+	}
+	f.reset = byReset(w.resets(of, d, full), step/max(1, f.claimed/60)+0.02)
+	f.choose(d)
+	for _, v := range []*fit{&f.refill, &f.slope, &f.reset, &f.capacity} {
+		*v = v.scaled(f.scale)
+	}
+	f.others /= f.scale
+	return f
+}
+
+// scaleOf is by how much the headers exceed what is true; 1 where a drop is what
+// was used, give or take what others may do to it.
+func (w *watch) scaleOf(of []Record, d wire.Dim, full float64) float64 {
+	s := 1.0
+	switch d {
+	case wire.Requests:
+		s = scaleOfBursts(of)
+	case wire.Input:
+		s = scaleOfDips(of, full)
+	case wire.Output: // answers flow too slowly for a drop of their own; headers lie as a whole
+		if m := w.levelsOf(of, wire.Input); m > 0 {
+			s = scaleOfDips(of, m-2000)
+		}
+	}
+	if math.Abs(s-1) < 0.1 {
+		return 1
+	}
+	return s
+}
+
+// levelsOf is the highest level of a dimension.
+func (w *watch) levelsOf(of []Record, d wire.Dim) float64 {
+	most := int64(0)
+	for i := range of {
+		if l := of[i].Read.Of(d); l != nil {
+			most = max(most, l.Remaining)
+		}
+	}
+	return float64(most)
+}
+
+// scaleOfBursts is the drop of a burst over the calls in it.
+func scaleOfBursts(of []Record) float64 {
+	var ratios []float64
+	for _, step := range stagesFor(of, wire.Requests) {
+		var burst []*Record
+		for i := range of {
+			r := &of[i]
+			if r.Step != step || r.Status != 200 || r.Read == nil || r.Read.Requests == nil {
+				continue
+			}
+			if n := len(burst); n > 0 && r.Sent-burst[n-1].Sent > probeEvery/2 {
+				break
+			}
+			burst = append(burst, r)
+		}
+		if len(burst) < 20 {
+			continue
+		}
+		first, last := burst[0], burst[len(burst)-1]
+		refilled := float64(first.Read.Requests.Limit) / 60 * (last.Sent - first.Sent).Seconds()
+		drop := float64(first.Read.Requests.Remaining-last.Read.Requests.Remaining) + refilled
+		ratios = append(ratios, drop/float64(len(burst)-1))
+	}
+	return medianOr1(ratios)
+}
+
+func medianOr1(ratios []float64) float64 {
+	if len(ratios) == 0 {
+		return 1
+	}
+	slices.Sort(ratios)
+	return ratios[len(ratios)/2]
+}
+
+// choose takes the slope, unless the reset headers say that others kept it low.
+func (f *bucketFound) choose(d wire.Dim) {
+	f.refill = f.slope
+	switch {
+	case f.slope.known() && f.reset.known() && f.slope.high < 0.985*f.reset.low:
+		f.others = f.reset.value - f.slope.value
+		f.refill = f.reset
+	case !f.slope.known():
+		f.refill, f.why = fit{}, "it could not be drawn down: "+DimName(d)+" refills faster than calls under the etiquette cap use it"
+	}
+}
+
+// risings are the readings of a bucket while it lies below full, by stage, with
+// own use since the stage began added back, as much as the headers show of it.
+func risings(of []Record, d wire.Dim, full, scale float64) [][]moment {
+	var groups [][]moment
+	for _, step := range stagesFor(of, d) {
+		stage := slices.DeleteFunc(slices.Clone(of), func(r Record) bool { return r.Step != step })
+		after := settledAt(stage, d)
+		var g []moment
+		for i := range stage {
+			r := &stage[i]
+			l := r.Read.Of(d)
+			if l == nil || r.Sent.Seconds() <= after || float64(l.Remaining) >= full {
+				continue
+			}
+			own := 0.0
+			for j := range stage {
+				own += usedBy(&stage[j], d, r.Sent)
+			}
+			g = append(g, moment{t: r.Sent.Seconds(), sum: float64(l.Remaining) + scale*own, level: float64(l.Remaining)})
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// usedBy is what a call has taken out of a bucket at an instant: its request and
+// its prompt at the send, its answer as it flows (facts/claude-api.md 3.1).
+func usedBy(r *Record, d wire.Dim, at time.Duration) float64 {
+	if d != wire.Output {
+		if r.Sent > at {
+			return 0
+		}
+		return ownUse(r, d)
+	}
+	switch {
+	case r.End <= at:
+		return ownUse(r, d)
+	case r.FirstByte >= at || r.FirstByte == r.End:
+		return 0
+	}
+	return ownUse(r, d) * float64(at-r.FirstByte) / float64(r.End-r.FirstByte)
+}
+
+// stagesFor are the stages that draw a bucket down.
+func stagesFor(of []Record, d wire.Dim) []string {
+	kind := map[wire.Dim]string{wire.Requests: stageBurst, wire.Input: stageDip, wire.Output: stageOut}[d]
+	var steps []string
+	for i := range of {
+		if s := of[i].Step; strings.HasPrefix(s, kind) && !slices.Contains(steps, s) {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+// settledAt is when the prompts that drew a stage down had been read, and with
+// that the estimates of their length corrected.
+func settledAt(stage []Record, d wire.Dim) float64 {
+	at := 0.0
+	for i := range stage {
+		if r := &stage[i]; d == wire.Input && isDip(r) {
+			at = max(at, r.End.Seconds())
+		}
+	}
+	return at
+}
+
+// isDip says that a call is one of those that draw input tokens down.
+func isDip(r *Record) bool { return r.Usage.Input > 4*int64(probeShape.In) }
+
+// ownUse is what a call took out of a bucket.
+func ownUse(r *Record, d wire.Dim) float64 {
+	switch {
+	case d == wire.Requests && r.Status == 200:
+		return 1
+	case d == wire.Input:
+		return float64(r.Usage.Input + r.Usage.CacheWrite5m + r.Usage.CacheWrite1h)
+	case d == wire.Output:
+		return float64(r.Usage.Output)
+	}
+	return 0
+}
+
+// resets are readings below full with the time until the reset that they show,
+// by our clock.
+func (w *watch) resets(of []Record, d wire.Dim, full float64) []moment {
+	var out []moment
+	for i := range of {
+		l := of[i].Read.Of(d)
+		if l == nil || l.Reset.IsZero() || float64(l.Remaining) >= full {
+			continue
+		}
+		level := float64(l.Remaining)
+		if d == wire.Requests {
+			level += 0.5 // whole requests, cut off
+		}
+		out = append(out, moment{level: level, full: l.Reset.Sub(w.partial.head.Started).Seconds() - of[i].Sent.Seconds()})
+	}
+	return out
+}
+
+// scaleOfDips compares the level before a dip with the line of its recovery,
+// carried back to the dip: headers that show more than there is fall by more.
+func scaleOfDips(of []Record, full float64) float64 {
+	var ratios []float64
+	groups := risings(of, wire.Input, full, 0) // own use not added back
+	for i, step := range stagesFor(of, wire.Input) {
+		if len(groups[i]) < 10 {
+			continue
+		}
+		before, used, at := -1.0, 0.0, 0.0
+		for j := range of {
+			r := &of[j]
+			if r.Step != step {
+				continue
+			}
+			if isDip(r) {
+				used += ownUse(r, wire.Input)
+				if at == 0 { // until then the bucket was full
+					at = r.Sent.Seconds()
+				}
+			} else if l := r.Read.Of(wire.Input); at == 0 && l != nil {
+				before = float64(l.Remaining)
+			}
+		}
+		if before < 0 || used < 20_000 {
+			continue
+		}
+		rise := slope(groups[i : i+1])
+		mt, ms := means(groups[i])
+		after := ms + rise.value*(at-mt) // the level right after the dip
+		ratios = append(ratios, (before-after)/used)
+	}
+	return medianOr1(ratios)
+}
+
+func (r *Result) addBucket(org, pool string, d wire.Dim, f bucketFound) {
+	name, unit := DimName(d), "tokens/min"
+	if d == wire.Requests {
+		unit = "requests/min"
+	}
+	if !f.refill.known() {
+		r.NotShown = append(r.NotShown, fmt.Sprintf("%s %s refill of %s: %s", org, pool, name, f.why))
+	} else {
+		m := Metric{Name: "refill_" + name, Org: org, Pool: pool, Value: 60 * f.refill.value, Low: 60 * f.refill.low, High: 60 * f.refill.high, Unit: unit, N: f.refill.n}
+		m.Provisional = (m.High-m.Low)/2 > 0.03*m.Value // the target of facts/control.md E.1
+		m.Note = fmt.Sprintf("headers claim %.0f", f.claimed)
+		r.Metrics = append(r.Metrics, m)
+	}
+	if f.readings > 0 {
+		r.Metrics = append(r.Metrics, Metric{Name: "capacity_" + name, Org: org, Pool: pool, Value: f.capacity.value, Low: f.capacity.low, High: f.capacity.high, Unit: strings.TrimSuffix(unit, "/min"), N: f.readings})
+	}
+	if f.others > 0 {
+		r.Metrics = append(r.Metrics, Metric{Name: "others_" + name, Org: org, Pool: pool, Value: 60 * f.others, Low: 60 * max(0, f.reset.low-f.slope.high), High: 60 * (f.reset.high - f.slope.low), Unit: unit, N: f.slope.n, Note: "used by others meanwhile"})
+	}
+	if f.scale != 1 {
+		r.Metrics = append(r.Metrics, Metric{Name: "header_scale", Org: org, Pool: pool, Value: f.scale, Low: f.scale, High: f.scale, Unit: "ratio", N: len(refillDips), Note: "headers show so many times what there is"})
+	}
+}
+
+// hidden looks for refusals that the headers do not explain.
+func (w *watch) hidden(r *Result, o *Org, of []Record) {
+	passed, most := map[string]int{}, 0
+	var refusedStep string
+	var refusedBy Record
+	for i := range of {
+		rec := &of[i]
+		if !strings.HasPrefix(rec.Step, stageBurst) {
+			continue
+		}
+		if rec.Refused() && refusedStep == "" {
+			refusedStep, refusedBy = rec.Step, *rec
+		}
+		if rec.Status == 200 && refusedStep != rec.Step {
+			passed[rec.Step]++
+		}
+		var n int
+		if _, err := fmt.Sscanf(rec.Step, stageBurst+"%d", &n); err == nil && !rec.Refused() {
+			most = max(most, n)
+		}
+	}
+	m := Metric{Org: o.Name, Pool: w.pool, Unit: "calls", N: most}
+	switch {
+	case refusedStep == "":
+		m.Name, m.Value, m.Bound, m.Note = "burst", float64(most), ">=", "so many at one moment are taken: nothing is enforced below a minute up to that, nor fewer at once"
+		m.Low, m.High = m.Value, m.Value
+	case refusedBy.Is(wire.Concurrency):
+		m.Name, m.Value, m.Note = "concurrency_limit", float64(passed[refusedStep]), refusedBy.Err
+		m.Low, m.High = m.Value, m.Value+1
+	default:
+		m.Name, m.Value = "hidden_burst", float64(passed[refusedStep])
+		m.Low, m.High = m.Value, m.Value+1
+		m.Note = "more at one moment are refused although the headers show room: " + refusedBy.Err
+	}
+	r.Metrics = append(r.Metrics, m)
+}
