@@ -21,7 +21,8 @@ var reasons = map[route.Reason]string{
 // choose orders the candidates by price and picks one by the rules of interface.md.
 func (j *Job) choose(f *Forecast, of []*Candidate) {
 	slices.SortStableFunc(of, func(a, b *Candidate) int { return cmp.Compare(a.CostP50, b.CostP50) })
-	of = slices.DeleteFunc(of, j.onlySync)
+	all := slices.Clone(of)
+	of = slices.DeleteFunc(of, func(c *Candidate) bool { return j.onlySync(c) || onlyBatch(c, all) })
 	if left := slices.DeleteFunc(slices.Clone(of), j.runsDry); len(left) > 0 {
 		of = left
 	}
@@ -42,6 +43,13 @@ func (j *Job) choose(f *Forecast, of []*Candidate) {
 // which is a candidate of its own.
 func (j *Job) onlySync(c *Candidate) bool {
 	return c.of.route.Batch && !c.of.route.NoSync && c.BatchRows == 0 && c.P50 != Never
+}
+
+// onlyBatch reports whether a candidate has come out as batches alone, with one
+// of that name beside it.
+func onlyBatch(c *Candidate, of []*Candidate) bool {
+	return c.Name == BatchName && c.of.name == ThriftName &&
+		slices.ContainsFunc(of, func(x *Candidate) bool { return x.of.name == BatchName })
 }
 
 // runsDry reports whether a candidate spends the cap before its end.

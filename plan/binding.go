@@ -40,7 +40,7 @@ func (j *Job) binding(r sched.Route, trials []*trial, p50 time.Duration) []floti
 		for i := range t.lanes {
 			v := &t.lanes[i]
 			for l, d := range v.Clocks {
-				idle := sched.Limit(l) == sched.LimitWork && v.Sent == 0 // a lane that the route leaves out
+				idle := sched.Limit(l) == sched.LimitWork && (r.Batch || v.Sent == 0) // as the route has it
 				if d <= 0 || sched.Limit(l) == sched.LimitNone || idle {
 					continue
 				}

@@ -31,10 +31,11 @@ func (j *Job) ways() []way {
 		return []way{{BatchName, sched.Route{Batch: true, NoSync: true}}}
 	case j.Tier != AnyTier, batch < route.BatchFrom:
 		return both
-	case j.Deadline.IsZero():
-		both = append(both, way{BatchName, sched.Route{Batch: true, Target: sched.Never}})
-	default:
+	case !j.Deadline.IsZero():
 		both = append(both, way{ThriftName, sched.Route{Batch: true, Target: before(j.until())}})
+	}
+	if j.Deadline.IsZero() || j.Cap != 0 { // a cap goes before a deadline
+		both = append(both, way{BatchName, sched.Route{Batch: true, Target: sched.Never}})
 	}
 	return append(both, way{HybridName, sched.Route{Batch: true}})
 }

@@ -22,8 +22,19 @@ type trial struct {
 	world *supposed
 }
 
-// longest is how long a rehearsal goes on, on its own time.
-const longest = 60 * 24 * time.Hour
+// How long a rehearsal goes on, on its own time: no job takes longer but one that
+// waits for a cap per day to reopen, many times.
+const (
+	longest      = 10 * 24 * time.Hour
+	longestDaily = 90 * 24 * time.Hour
+)
+
+func (w *supposed) longest() time.Duration {
+	if w.changes() {
+		return longestDaily
+	}
+	return longest
+}
 
 // try rehearses the job by a route in the world of a belief; budget is what may
 // be spent, by the job's prices; 0: no cap.
@@ -34,7 +45,7 @@ func (j *Job) try(r sched.Route, b belief, budget float64) *trial {
 	seed := scatter(b.seed ^ uint64(b.k+1)<<32)
 	s := w.setting(cut.route, cut.rows, seed, cut.budget, m)
 	model := emulator.NewModel(w.scenario, seed, j.Start)
-	o := Rehearse(model, longest, s)[0]
+	o := Rehearse(model, w.longest(), s)[0]
 	t := w.trial(o)
 	if cut.rows < cut.all && t.ends {
 		w.carryOn(t, cut, m)
