@@ -157,6 +157,7 @@ func (d *doctor) orgs(ctx context.Context) {
 	infos, err := fleet.Connect(ctx)
 	for _, o := range infos {
 		d.org(o)
+		d.tiers(ctx, &o)
 	}
 	if err != nil && (len(infos) == 0 || !errors.Is(err, flotilla.ErrNoOrg)) {
 		d.add("orgs", checkFail, hintFor(err), "%s", err)

@@ -71,6 +71,21 @@ func (l *learnedLimits) of(ctx context.Context, org, pool string) (p poolLimits,
 	return p, err
 }
 
+// queued counts the rows of open batches by org.
+func (l *learnedLimits) queued(ctx context.Context) (map[string]int64, error) {
+	rows := map[string]int64{}
+	if l.journal == nil {
+		return rows, nil
+	}
+	open, err := l.journal.OpenBatches(ctx)
+	for i := range open {
+		if b := &open[i]; b.Realm == l.realm {
+			rows[b.Org] += int64(b.Rows)
+		}
+	}
+	return rows, err
+}
+
 // addLearned fills in what runs have learned where nothing knows better.
 func (r *limitsReport) addLearned(ctx context.Context, s *Settings, infos []flotilla.OrgInfo) (err error) {
 	l, err := openLearned(ctx, s, infos)
@@ -80,9 +95,16 @@ func (r *limitsReport) addLearned(ctx context.Context, s *Settings, infos []flot
 		return nil
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
+	ours, err := l.queued(ctx)
+	if err != nil {
+		return err
+	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if row.Pool == batchPool {
+			if row.InQueue != nil {
+				row.InQueue.Ours = min(ours[row.Org], row.InQueue.Rows)
+			}
 			continue
 		}
 		learned, err := l.of(ctx, row.Org, row.Pool)

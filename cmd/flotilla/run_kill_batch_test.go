@@ -4,8 +4,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -102,7 +104,8 @@ func TestInterruptLeavesBatches(t *testing.T) {
 			t.Errorf("%q is not said:\n%s", want, stderr)
 		}
 	}
-	_, before := w.batches()
+	byOrg, before := w.batches()
+	w.wantInQueue(byOrg)
 	w.run(0, k.job)
 	lines := w.wantNumbers(1200)
 	w.wantNothingDoubled(lines)
@@ -111,6 +114,25 @@ func TestInterruptLeavesBatches(t *testing.T) {
 	}
 	if _, after := w.batches(); after.Rows-after.Canceled > 1199 || after.Rows < before.Rows {
 		t.Errorf("batches: %+v before, %+v after", before, after)
+	}
+}
+
+// wantInQueue holds what limits says of batch queues to the emulator's counts:
+// all of it is ours.
+func (w *world) wantInQueue(byOrg map[string]batchStats) {
+	w.t.Helper()
+	out, _ := w.run(0, []string{"limits", "--json", "--base-url", w.url, "--speed", strconv.FormatFloat(w.speed, 'g', -1, 64), "--journal", w.path(".flotilla")})
+	var r limitsReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, row := range r.Rows {
+		if row.Pool != batchPool {
+			continue
+		}
+		if q, want := row.InQueue, byOrg[row.Org].Rows; q == nil || q.Rows != want || q.Ours != want {
+			w.t.Errorf("%s: %+v in the queue, want %d rows, all ours", row.Org, q, want)
+		}
 	}
 }
 
