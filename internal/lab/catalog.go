@@ -6,6 +6,7 @@ func All() []Experiment {
 	return []Experiment{
 		Limits(),
 		Callable(),
+		AdditivitySync(),
 		Refill(),
 		Latency(),
 	}
