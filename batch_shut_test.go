@@ -93,7 +93,7 @@ func TestAFullQueueIsWaitedFor(t *testing.T) {
 		cfg.Transport = func(o flotilla.Org) http.RoundTripper {
 			return refusing{inner(o), func(req *http.Request) (int, string) {
 				if time.Since(start) < 10*time.Minute && req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "batches") {
-					full++
+					d.script(func() int { full++; return 0 }, true)
 					return 429, string(deskError("rate_limit_error", "Your organization has reached the maximum number of batch requests in the processing queue."))
 				}
 				return 0, ""

@@ -141,13 +141,9 @@ func TestLongRowsAndAnswers(t *testing.T) {
 // alone (facts/peer-faults.md 13).
 func TestBatchesAreCutByBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		refused := 0
 		d := &desk{after: 3 * time.Minute}
-		d.create = func(int) (int, bool) {
-			if refused++; refused <= 2 {
-				return 413, false // the desk takes less than the API says
-			}
-			return 0, false
+		d.create = func(n int) (int, bool) {
+			return map[bool]int{true: 413}[n <= 2], false // it takes less than the API says
 		}
 		fleet := newFleet(t, d.config())
 		src := newPile(fleet, bodies(600))

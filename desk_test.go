@@ -23,7 +23,8 @@ type desk struct {
 	cancels time.Duration // from cancel to end
 	quiet   bool          // listings show nothing
 
-	// Scripts; nil: nothing happens. They are called without the lock.
+	// Scripts; nil: nothing happens. They are called one at a time.
+	scripts sync.Mutex
 	create  func(n int) (status int, lose bool)               // of the nth create; lose: it is made and the answer lost
 	get     func(id string, n int) (status int)               // of the nth get of the batch
 	results func(id string, n int, body []byte) ([]byte, int) // of the nth download; status 0: 200
@@ -115,10 +116,8 @@ func (d *deskKey) serve(req *http.Request, body []byte) (int, []byte, error) {
 	b.gets++
 	n := b.gets
 	d.mu.Unlock()
-	if d.get != nil {
-		if status := d.get(b.id, n); status != 0 {
-			return status, deskError("not_found_error", "not found"), nil
-		}
+	if status := d.script(func() int { return d.get(b.id, n) }, d.get != nil); status != 0 {
+		return status, deskError("not_found_error", "not found"), nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,15 +141,18 @@ func (d *deskKey) say(body string) (int, []byte, error) {
 	d.mu.Lock()
 	d.synced = append(d.synced, body)
 	d.mu.Unlock()
-	if d.message != nil {
-		if status, out := d.message(body); status != 0 {
-			return status, []byte(out), nil
-		}
-	}
+	out := answerOf("msg", 7)
+	status := d.script(func() (status int) {
+		status, out = d.message(body)
+		return status
+	}, d.message != nil)
 	d.mu.Lock()
-	d.billed++
-	d.mu.Unlock()
-	return 200, []byte(answerOf("msg", 7)), nil
+	defer d.mu.Unlock()
+	if status == 0 || status == 200 {
+		status = 200
+		d.billed++
+	}
+	return status, []byte(out), nil
 }
 
 func (d *deskKey) make(body []byte) (int, []byte, error) {
@@ -167,10 +169,11 @@ func (d *deskKey) make(body []byte) (int, []byte, error) {
 	d.creates++
 	n := d.creates
 	d.mu.Unlock()
-	status, lose := 0, false
-	if d.create != nil {
+	lose := false
+	status := d.script(func() (status int) {
 		status, lose = d.create(n)
-	}
+		return status
+	}, d.create != nil)
 	if status != 0 {
 		kind := map[int]string{429: "rate_limit_error", 413: "request_too_large", 500: "api_error", 529: "overloaded_error"}[status]
 		return status, deskError(kind, "not now"), nil
@@ -247,9 +250,10 @@ func (d *deskKey) give(b *deskBatch) (int, []byte, error) {
 	succeeded := 0
 	for _, i := range order {
 		kind, content := "", "ok"
-		if d.answer != nil {
+		d.script(func() int {
 			kind, content = d.answer(b.bodies[i])
-		}
+			return 0
+		}, d.answer != nil)
 		if !b.cancelled.IsZero() && i >= len(b.ids)/2 {
 			kind = "canceled"
 		}
@@ -269,13 +273,25 @@ func (d *deskKey) give(b *deskBatch) (int, []byte, error) {
 		d.billed += succeeded
 		d.mu.Unlock()
 	}
-	body, status := out.Bytes(), 200
-	if d.results != nil {
-		if body, status = d.results(b.id, n, body); status == 0 {
-			status = 200
-		}
+	body := out.Bytes()
+	status := d.script(func() (status int) {
+		body, status = d.results(b.id, n, body)
+		return status
+	}, d.results != nil)
+	if status == 0 {
+		status = 200
 	}
 	return status, body, nil
+}
+
+// script runs a script, if there is one; 0: it wants nothing.
+func (d *desk) script(run func() int, there bool) int {
+	if !there {
+		return 0
+	}
+	d.scripts.Lock()
+	defer d.scripts.Unlock()
+	return run()
 }
 
 func deskAnswer(content string) []byte {
