@@ -14,6 +14,7 @@ type meter struct {
 
 	total, sync, batch int
 	first, second      mark
+	batches            []mark // of each batch collected from the first mark to the second, without lanes
 }
 
 // mark is where a rehearsal stood when it passed one.
@@ -42,9 +43,40 @@ func (m *meter) observe(now time.Duration, ev sched.Event, acts []sched.Action) 
 	if !m.first.passed && m.total >= m.from {
 		m.first = m.here(now)
 	}
+	if m.first.passed && !m.second.passed {
+		if _, ok := ev.(*sched.BatchCollected); ok {
+			m.batches = append(m.batches, mark{at: now, batch: m.batch})
+		}
+	}
 	if !m.second.passed && m.total >= m.to {
 		m.second = m.here(now)
 	}
+}
+
+// rates are calls a second from one mark to the other. Batches come in lumps, so
+// theirs is the slope of a line through all of them, by least squares.
+func (m *meter) rates() (sync, batch float64) {
+	span := (m.second.at - m.first.at).Seconds()
+	sync = float64(m.second.sync-m.first.sync) / span
+	const enough = 5 // fewer points make no line
+	if len(m.batches) < enough {
+		return sync, float64(m.second.batch-m.first.batch) / span
+	}
+	n := float64(len(m.batches))
+	var at, rows, squares, products float64
+	for _, k := range m.batches {
+		at += k.at.Seconds() / n
+		rows += float64(k.batch) / n
+	}
+	for _, k := range m.batches {
+		d := k.at.Seconds() - at
+		squares += d * d
+		products += d * (float64(k.batch) - rows)
+	}
+	if squares == 0 {
+		return sync, float64(m.second.batch-m.first.batch) / span
+	}
+	return sync, products / squares
 }
 
 func (m *meter) here(now time.Duration) mark {
@@ -53,9 +85,4 @@ func (m *meter) here(now time.Duration) mark {
 		k.lanes = append(k.lanes, m.core.Lanes()...)
 	}
 	return k
-}
-
-// between is what happened from one mark to the other.
-func (m *meter) between() (d time.Duration, sync, batch int) {
-	return m.second.at - m.first.at, m.second.sync - m.first.sync, m.second.batch - m.first.batch
 }

@@ -22,7 +22,7 @@ const (
 // of routes with batches more is rehearsed: so many calls at least, and what
 // takes so long at best.
 const (
-	leastHybrid = 80_000
+	leastHybrid = 100_000
 	hybridTime  = 30 * time.Minute
 	leastBatch  = 200_000
 )
@@ -161,17 +161,16 @@ func (w *supposed) carryOn(t *trial, c cut, m *meter) {
 		t.stretch(left/float64(c.rows), 1)
 		return
 	}
-	d, sync, batch := m.between()
-	span := d.Seconds()
-	extra := left * span / float64(m.second.total-m.first.total)
 	if c.even {
 		fixed := w.scenario.Batches.Overhead.Seconds()
 		t.stretch(left/float64(c.rows), max(0, 1-fixed/max(t.took.Seconds(), 1)))
 		return
 	}
+	sync, batch := m.rates()
+	extra := left / (sync + batch)
 	t.took += seconds(extra)
-	bySync := left * float64(sync) / float64(sync+batch)
-	t.add(bySync, left-bySync)
+	t.add(extra*sync, extra*batch)
+	span := (m.second.at - m.first.at).Seconds()
 	for i := range t.lanes {
 		for l := range t.lanes[i].Clocks {
 			in := m.second.lanes[i].Clocks[l] - m.first.lanes[i].Clocks[l]
