@@ -136,7 +136,8 @@ func (c *Core) onBatchRefused(e *BatchRefused) {
 		c.releaseBatch(b, again)
 	case class == QueueFull:
 		c.answered(b, true)
-		b.lane.org.batches.refuseFull(b, c.now, rf.RetryAfter)
+		q := b.lane.org.batches
+		q.refuseFull(c.placed(q), c.now, rf.RetryAfter)
 		c.releaseBatch(b, again)
 	case class == ServerError || class == Unknown504 || class == Conflict || class == Overloaded:
 		c.answered(b, false)

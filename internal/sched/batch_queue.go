@@ -104,16 +104,27 @@ func (c *Core) dequeue(b *batch) {
 }
 
 // refuseFull learns from a create that was refused for a full queue: it takes
-// less than we thought, and nothing until something left it.
-func (q *batchQueue) refuseFull(b *batch, now time.Duration, wait time.Duration) {
+// less than we thought, and nothing until something left it. What it holds is
+// what was placed: creates that go out together are refused together.
+func (q *batchQueue) refuseFull(placed int64, now time.Duration, wait time.Duration) {
 	q.fulls++
-	if took := q.own - b.rows + q.others; took > 0 {
+	if took := placed + q.others; took > 0 {
 		if learned := int64(float64(took) / queueShare); q.cap == 0 || learned < q.cap {
 			q.cap = max(learned, 1)
 		}
 	}
 	gap := min(fullGap<<min(q.fulls-1, 5), fullGapMost)
 	q.full = max(q.full, now+max(gap, wait))
+}
+
+// placed is how many rows of ours the provider is known to have in a queue.
+func (c *Core) placed(q *batchQueue) (rows int64) {
+	for _, b := range c.bat.live {
+		if b.queued && b.step >= batchPlaced && b.lane.org.batches == q {
+			rows += b.rows
+		}
+	}
+	return rows
 }
 
 // Waits after a queue was full, where no batch of ours ends before: doubled
