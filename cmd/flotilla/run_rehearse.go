@@ -93,6 +93,10 @@ func planLimit(l *job.BindingSummary) string {
 	switch l.Limit {
 	case "cap":
 		return "our cap on calls"
+	case "aimd":
+		if l.Tier == tierNameBatch {
+			return "our window of batches"
+		}
 	case "latency":
 		return "the answers"
 	case "rpm", "itpm", "otpm":

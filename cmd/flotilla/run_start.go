@@ -35,7 +35,7 @@ func (r *runner) startLines(mark string) []string {
 		return append(lines, "nothing is left to send")
 	}
 	lines = append(lines, r.routeText())
-	for _, more := range []string{r.report.Feasibility, r.report.Slow, r.report.Caching, r.report.keptText()} {
+	for _, more := range []string{r.boundText(), r.report.Feasibility, r.report.Slow, r.report.Caching, r.report.keptText()} {
 		if more != "" {
 			lines = append(lines, more)
 		}
@@ -128,6 +128,14 @@ func (r *runner) routeText() string {
 		}
 	}
 	return text + "; " + c.needs()
+}
+
+// boundText says that the length of answers is not known; empty: it is.
+func (r *runner) boundText() string {
+	if !slices.ContainsFunc(r.plan.Classes, func(c job.Class) bool { return c.OutSource == job.OutBound }) {
+		return ""
+	}
+	return "answers are taken to be as long as max_tokens at most: the first ones will tell, or --out-tokens"
 }
 
 // openText says what an earlier run left at the provider; empty: nothing.
