@@ -8,6 +8,11 @@ func All() []Experiment {
 		Callable(),
 		AdditivitySync(),
 		Refill(),
+		BatchDepth(),
+		BatchSize(),
+		BatchCliff(),
+		BatchAdditivity(),
+		BatchMechanism(),
 		Latency(),
 	}
 }
