@@ -38,6 +38,18 @@ func TestETAOverBothTiers(t *testing.T) {
 			t.Errorf("%s: %s, want %s later", c.name, got, c.want)
 		}
 	}
+}
+
+// What is under way by batch is told apart from calls.
+func TestWordsOfBothTiers(t *testing.T) {
+	s := flotilla.Snapshot{Lanes: []flotilla.LaneState{{Tier: "sync", InFlight: 3}, {Tier: "batch", InFlight: 2}}, Batches: make([]flotilla.BatchState, 2)}
+	if got := stoppingText(&s); got != "3 calls in flight may end, 20 s at most; 2 batches run on at the provider" {
+		t.Errorf("%q", got)
+	}
+	l := flotilla.LaneState{Org: "batch", Pool: "haiku-4.5", Tier: "batch", Queued: 1000, QueuedByOthers: 234}
+	if got := laneTitle(&l) + ": " + queueText(&l); got != "org batch haiku-4.5 batches: 1,234 rows queued, 234 of others" {
+		t.Errorf("%q", got)
+	}
 	b := inBatches{batches: 3, rows: 1200, overdue: 1}
 	if got := b.text(); got != "1,200 in 3 batches, 1 overdue" {
 		t.Errorf("%q", got)

@@ -113,7 +113,7 @@ func (v *liveView) lines(s *standing, width, height int) []string {
 	out := []string{v.head(s, width), v.flow(s)}
 	name := 0
 	for i := range s.lanes {
-		name = max(name, len(title(s.lanes[i].Org))+1+len(s.lanes[i].Pool))
+		name = max(name, len(laneTitle(&s.lanes[i])))
 	}
 	for i := range s.lanes {
 		if len(out) >= height-2 {
@@ -158,8 +158,17 @@ func (v *liveView) flow(s *standing) string {
 	return text
 }
 
+// laneTitle names a lane; those of the sync tier need no tier.
+func laneTitle(l *flotilla.LaneState) string {
+	text := title(l.Org) + " " + l.Pool
+	if l.Tier == tierNameBatch {
+		text += " batches"
+	}
+	return text
+}
+
 func (v *liveView) lane(l *flotilla.LaneState, name int) string {
-	text := fmt.Sprintf("  %-*s %4d/%-4.0f ", name, title(l.Org)+" "+l.Pool, l.InFlight, l.Window)
+	text := fmt.Sprintf("  %-*s %4d/%-4.0f ", name, laneTitle(l), l.InFlight, l.Window)
 	if l.Closed {
 		why := job.ClosedWords(l.Class)
 		if !l.Reopens.IsZero() {
@@ -167,5 +176,21 @@ func (v *liveView) lane(l *flotilla.LaneState, name int) string {
 		}
 		return text + v.style.warn.Render(why)
 	}
-	return text + v.style.faint.Render(strings.TrimPrefix(limitText(l.Waiting, l), title(l.Org)+": "))
+	what := strings.TrimPrefix(limitText(l.Waiting, l), title(l.Org)+": ")
+	if l.Tier == tierNameBatch {
+		what = joined("; ", queueText(l), what)
+	}
+	return text + v.style.faint.Render(what)
+}
+
+// queueText is what is in the batch queue of a lane's org; empty: nothing is.
+func queueText(l *flotilla.LaneState) string {
+	if l.Queued+l.QueuedByOthers == 0 {
+		return ""
+	}
+	text := whole(int(l.Queued+l.QueuedByOthers)) + " rows queued"
+	if l.QueuedByOthers > 0 {
+		text += fmt.Sprintf(", %s of others", whole(int(l.QueuedByOthers)))
+	}
+	return text
 }

@@ -145,18 +145,31 @@ const drainFor = 20 * time.Second
 func (r *runner) sayStopping() {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
-	what := "calls in flight"
+	what := "calls in flight may end, " + span(drainFor) + " at most"
 	if s, err := r.fleet.Snapshot(ctx); err == nil {
-		n := 0
-		for i := range s.Lanes {
-			n += s.Lanes[i].InFlight
-		}
-		if n == 0 {
+		if what = stoppingText(&s); what == "" {
 			return // it is over already
 		}
-		what = plural(n, "call") + " in flight"
 	}
-	_, _ = fmt.Fprintf(r.err, "flotilla: stopping: %s may end, %s at most; Ctrl-C again stops at once\n", what, span(drainFor))
+	_, _ = fmt.Fprintf(r.err, "flotilla: stopping: %s; Ctrl-C again stops at once\n", what)
+}
+
+// stoppingText says what becomes of what is under way; empty: nothing is.
+func stoppingText(s *flotilla.Snapshot) string {
+	n := 0
+	for i := range s.Lanes {
+		if s.Lanes[i].Tier != tierNameBatch {
+			n += s.Lanes[i].InFlight
+		}
+	}
+	calls, batches := "", ""
+	if n > 0 {
+		calls = fmt.Sprintf("%s in flight may end, %s at most", plural(n, "call"), span(drainFor))
+	}
+	if len(s.Batches) > 0 {
+		batches = batchesText(len(s.Batches)) + " run on at the provider"
+	}
+	return joined("; ", calls, batches)
 }
 
 // finish says how the run ended and writes the summary.

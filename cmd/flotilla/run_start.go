@@ -119,7 +119,7 @@ func (r *runner) routeText() string {
 	}
 	now := r.now()()
 	text := fmt.Sprintf("%s over %s: %s to send, %s expected, at most %s; ends %s",
-		c.Name, plural(len(r.usable()), "org"), whole(r.plan.Pending-r.plan.Batched), c.dollars(), c.WorstUSD, c.ends(now))
+		c.Name, plural(r.orgsFor(c.route), "org"), whole(r.plan.Pending-r.plan.Batched), c.dollars(), c.WorstUSD, c.ends(now))
 	text = joined("; ", text, open)
 	if !r.deadline.IsZero() {
 		text += "; deadline " + r.deadline.Local().Format("2006-01-02 15:04:05 MST")
@@ -174,6 +174,16 @@ func (r *runner) usable() []OrgSetting {
 		}
 	}
 	return out
+}
+
+// orgsFor counts the orgs whose tiers a route takes.
+func (r *runner) orgsFor(route flotilla.Route) (n int) {
+	for _, o := range r.usable() {
+		if !o.NoSync && !(route.Batch && route.NoSync) || !o.NoBatch && route.Batch {
+			n++
+		}
+	}
+	return n
 }
 
 // now is the clock that the run is on.
