@@ -268,9 +268,7 @@ func (x batchDepth) result(e *Env, org string, rounds []round, probes []seen, do
 }
 
 // addParallel adds how many batches an org has worked off at once: from the
-// deepest level that ended, as the rows that were answered by the time four
-// fifths of its batches had ended, over what one batch does in that time. Half
-// of a batch is taken to be done of each that was under way then.
+// deepest level that ended.
 func (r *Result) addParallel(org, model string, levels []pacedLevel, base *baseline) {
 	for i := len(levels) - 1; i >= 0; i-- {
 		l := &levels[i]
@@ -278,7 +276,7 @@ func (r *Result) addParallel(org, model string, levels []pacedLevel, base *basel
 			continue
 		}
 		v := parallel(l.seen.Lots, base)
-		if math.IsNaN(v) {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
 		r.Metrics = append(r.Metrics, Metric{
@@ -288,16 +286,13 @@ func (r *Result) addParallel(org, model string, levels []pacedLevel, base *basel
 	}
 }
 
+// parallel is how many batches end in the time that one takes, between a fifth
+// and four fifths of them.
 func parallel(lots []outcome, base *baseline) float64 {
 	sorted := slices.SortedFunc(slices.Values(lots), func(a, b outcome) int { return a.Ended.Compare(b.Ended) })
-	n := len(sorted) * 4 / 5
-	began, _ := earliest(lots)
-	span := sorted[n-1].Ended.Sub(began) - base.Overhead
-	one := float64(sorted[0].Rows) / base.Rate / span.Seconds() // of the span that one batch takes
-	if one <= 0 || one >= 2 {
-		return math.NaN()
-	}
-	return float64(n) * one / (1 - one/2)
+	from, to := len(sorted)/5, len(sorted)*4/5
+	span := sorted[to-1].Ended.Sub(sorted[from-1].Ended).Seconds()
+	return float64(to-from) * float64(sorted[0].Rows) / base.Rate / span
 }
 
 func earliest(lots []outcome) (at time.Time, ok bool) {
