@@ -14,9 +14,11 @@ type batching struct {
 	live   []*batch // in the order of their ids
 	queues []*batchQueue
 	order  []*stream     // scratch of batchOrder
+	late   []*batch      // scratch of lateBatches
 	dirty  bool          // something happened since the last look that may open a gate
 	short  bool          // money held a chunk: what is freed may open that gate
 	wake   time.Duration // when one may open by time alone
+	looked time.Duration // when all was looked at last
 }
 
 // batch is a batch from its Gather until it is collected or released. Its rows
@@ -47,9 +49,10 @@ type batch struct {
 	ended   time.Duration // about when it did
 	lost    time.Duration // from then on it is given up
 
-	sure      bool // proven ours
-	full      bool // the window was full when it ended
-	canary    bool // a probe of a stalled queue (facts/control.md B.12)
+	sure      bool    // proven ours
+	full      bool    // the window was full when it ended
+	canary    bool    // a probe of a stalled queue (facts/control.md B.12)
+	rest      float64 // seconds it will probably run on; scratch of lateBatches
 	stalled   bool
 	watched   time.Duration // the watchdog counts from here, where it is later
 	witness   bool          // cancelled to see how far it came
@@ -126,7 +129,7 @@ func (c *Core) tendBatches() {
 		return
 	}
 	if t.dirty || c.now >= t.wake {
-		t.wake, t.short = Never, false
+		t.wake, t.short, t.looked = Never, false, c.now
 		c.planBatches()
 		c.watchBatches()
 		for i := 0; i < len(t.live); {

@@ -51,7 +51,6 @@ func (c *Core) chunkFor(s *stream, p *pile, l *lane) (k lot, why Limit, at time.
 	if c.now < p.until {
 		return k, LimitWork, p.until
 	}
-	hurry := s.Route.Target == 0
 	rows := q.rowsFor(c)
 	if q.stall.on {
 		rows, k.canary = canaryRows, true
@@ -60,9 +59,6 @@ func (c *Core) chunkFor(s *stream, p *pile, l *lane) (k lot, why Limit, at time.
 		if rows = most; rows < min(tailRows, left) {
 			return k, LimitWork, Never
 		}
-	}
-	if hurry || s.Route.NoSync {
-		rows = min(rows, max(tailRows, left/c.places(s)))
 	}
 	if room := q.room(); room < rows {
 		if rows = room; rows < min(tailRows, left) && q.n > 0 {
@@ -80,34 +76,26 @@ func (c *Core) chunkFor(s *stream, p *pile, l *lane) (k lot, why Limit, at time.
 	return k, LimitNone, 0
 }
 
-// places is how many batches may be outstanding over all orgs that serve the
-// stream: the last rows are shared out among them, so that all end together.
-func (c *Core) places(s *stream) int64 {
-	n := 0.0
-	for _, q := range c.bat.queues {
-		if q.serves(s, c.now) && !q.stall.on {
-			n += max(q.win, 1)
-		}
-	}
-	return max(1, int64(n))
-}
-
 // horizonRows is how many rows a batch begun now gets answered before it would
-// be ended again, by a deadline or because sync has been there.
+// be ended again, by a deadline or because sync has been there. Where sync takes
+// no part it is what lets all batches end together.
 func (c *Core) horizonRows(s *stream, q *batchQueue) int64 {
 	o := &s.bat.plan
 	end := math.Inf(1)
-	if !s.Route.NoSync && o.sync > 0 {
-		if o.due != Never {
-			end = secsTo(c.now, o.due-rescueEnd)
-		}
-		end = min(end, secsTo(c.now, o.meet))
+	sync := !s.Route.NoSync && o.sync > 0 && o.affords > s.offered
+	switch {
+	case sync && o.due > c.now && o.due < Never:
+		end = min(secsTo(c.now, o.due-rescueEnd), secsTo(c.now, o.meet))
+	case sync:
+		end = secsTo(c.now, o.meet)
+	case o.batch > 0 && q.known():
+		end = max(float64(s.backlog()+c.inBatches(s))/o.batch, 2*q.start())
 	}
 	if math.IsInf(end, 1) {
 		return maxBatchRows
 	}
 	end -= q.start()
-	if o.meet == Never && q.rates.n < knownRates {
+	if sync && o.meet == Never && q.rates.n < knownRates {
 		end -= secs(cancelAllow) // what its like take is hardly known
 	}
 	n := horizonShare * q.rate() * end

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -20,28 +21,36 @@ func (c *Core) meet(s *stream) {
 		rest = float64(int64(s.queued)+left) / (o.sync + o.batch)
 	}
 	o.meet = c.now + span(rest)
-	if late := c.lateBatches(s); len(late) > 0 {
+	if cancel := c.cancelTimeOf(s); rest > cancel {
+		c.replan(c.now + span(rest-cancel))
+	} else if late := c.lateBatches(s); len(late) > 0 {
 		c.giveUpFor(s, late, rest)
 	}
 }
 
+// cancelTimeOf is the longest time that a cancel of one of the stream's
+// batches takes.
+func (c *Core) cancelTimeOf(s *stream) float64 {
+	most := 0.0
+	for _, q := range c.bat.queues {
+		if q.serves(s, c.now) {
+			most = max(most, q.cancelTime())
+		}
+	}
+	return most
+}
+
 // lateBatches are those that may be cancelled, the one that ends last first.
 func (c *Core) lateBatches(s *stream) []*batch {
-	var late []*batch
+	late := c.bat.late[:0]
 	for _, b := range c.bat.live {
 		if b.stream == s && b.step == batchPlaced && b.sure && !b.canceling && !b.doomed {
+			b.rest = c.remains(b)
 			late = append(late, b)
 		}
 	}
-	slices.SortStableFunc(late, func(a, b *batch) int {
-		switch x, y := c.remains(a), c.remains(b); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(late, func(a, b *batch) int { return cmp.Compare(b.rest, a.rest) })
+	c.bat.late = late
 	return late
 }
 
@@ -67,16 +76,11 @@ func (c *Core) unanswered(b *batch) float64 {
 // until then.
 func (c *Core) giveUpFor(s *stream, late []*batch, rest float64) {
 	o := &s.bat.plan
-	cancel := late[0].lane.org.batches.cancelTime()
-	if rest > cancel {
-		c.replan(c.now + span(rest-cancel))
-		return
-	}
 	rows := 0.0
 	for _, b := range late {
 		back := rows + c.unanswered(b)
 		byThen := max(rest, b.lane.org.batches.cancelTime()) + back/o.sync + o.slack/2
-		if c.remains(b) <= giveUpGain*byThen {
+		if b.rest <= giveUpGain*byThen {
 			break
 		}
 		if s.offered+s.backlog()+int64(back) > o.affords {

@@ -28,7 +28,7 @@ func (c *Core) setAffords(s *stream) {
 			o.affords = min(o.affords, s.offered+c.affordable(s, id, left))
 		}
 	}
-	if o.affords < math.MaxInt64 && s.flying+s.queued > 0 {
+	if o.affords < math.MaxInt64 && s.flying > 0 {
 		c.batchWake(after(c.now, span(gateLook)))
 	}
 }
@@ -93,16 +93,14 @@ func (c *Core) committed(s *stream, l *ledger, sync, batch float64) float64 {
 }
 
 // forBatches is how many rows batches are still to carry: none where no lane
-// takes them, and no more than they answer in time.
+// takes them. That they may be late changes nothing: a cap goes before a
+// deadline.
 func (c *Core) forBatches(s *stream) float64 {
 	left := 0.0
 	for _, p := range s.bat.piles {
 		if c.takesBatches(s, p.pool) {
 			left += float64(p.left())
 		}
-	}
-	if o := &s.bat.plan; o.due != Never && o.rescuing { // as of the last look
-		left = min(left, o.batch*max(0, secsTo(c.now, o.due)))
 	}
 	return left
 }

@@ -73,14 +73,17 @@ func (c *Core) rescue(s *stream) {
 }
 
 // rescueIn is how many seconds before the time sync has to begin, if nothing
-// changes.
+// changes: where both tiers together still carry just the rows.
 func rescueIn(rows float64, o *outlook, pause float64) float64 {
-	x := rescueShare * o.sync
-	both := (rows + o.batch*pause + x*o.slack) / (o.batch + x)
-	if both >= pause && both >= o.slack {
-		return both
+	batch, sync := o.batch, rescueShare*o.sync
+	first, then, rate := pause, o.slack, batch
+	if o.slack < pause {
+		first, then, rate = o.slack, pause, sync
 	}
-	return rows/x + o.slack // sync alone, in the last minutes
+	if rate > 0 && first+rows/rate <= then {
+		return first + rows/rate // one of them alone, in the last minutes
+	}
+	return (rows + batch*pause + sync*o.slack) / (batch + sync)
 }
 
 // batchPause is how many seconds before the time batches answer nothing more:

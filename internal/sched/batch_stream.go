@@ -104,12 +104,17 @@ func (c *Core) onBacklog(e *Backlog) {
 		p = &pile{pool: c.pools[e.Pool]}
 		t.piles = append(t.piles, p)
 	}
+	more := e.Rows > p.Rows
 	if e.Rows <= 0 {
 		p.Rows = 0 // what its rows were like is still of use
 	} else {
 		p.Backlog = *e
 	}
-	c.bat.dirty = true
+	if more {
+		c.bat.dirty = true
+	} else {
+		c.batchWake(c.bat.looked + replanLeast)
+	}
 }
 
 func (c *Core) onSetRoute(e *SetRoute) {

@@ -114,7 +114,7 @@ func (c *Core) heldByMoney(s *stream, v *StreamView) {
 	}
 	v.Ledger, v.Needs = t.ledger, t.needs
 	l := &c.ledgers[t.ledger]
-	v.BudgetBound = l.limit >= 0 && (l.reserved == 0 || l.spent+t.needs > l.limit)
+	v.BudgetBound = l.limit >= 0 && l.spent+t.needs > l.limit
 	if v.Waiting == LimitNone {
 		v.Waiting = LimitBudget
 	}
