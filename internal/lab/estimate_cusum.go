@@ -1,0 +1,58 @@
+package lab
+
+import "math"
+
+// cusumSlack and cusumBound are in standard deviations (facts/control.md E.1).
+const (
+	cusumSlack = 0.5
+	cusumBound = 5.0
+	cusumMost  = 3.0 // one value counts for at most so much: a straggler is no change
+)
+
+// changeAt is the index from which on a row lies higher or lower than at its
+// beginning, by a two-sided CUSUM against the mean and spread of its first half
+// (at least eight values); -1: it does not.
+func changeAt(values []float64) int {
+	base := len(values) / 2
+	if base < 8 {
+		return -1
+	}
+	centre, sd := robust(values[:base])
+	if sd == 0 {
+		return -1
+	}
+	var up, down float64
+	upFrom, downFrom := base, base
+	for i := base; i < len(values); i++ {
+		z := max(-cusumMost, min(cusumMost, (values[i]-centre)/sd))
+		if up = max(0, up+z-cusumSlack); up == 0 {
+			upFrom = i + 1
+		}
+		if down = max(0, down-z-cusumSlack); down == 0 {
+			downFrom = i + 1
+		}
+		if up > cusumBound {
+			return upFrom
+		}
+		if down > cusumBound {
+			return downFrom
+		}
+	}
+	return -1
+}
+
+// robust are the mean and the spread of values, those cut down that lie far
+// off by the median deviation from the median: a few stragglers move neither.
+func robust(values []float64) (mean, sd float64) {
+	centre := middle(values)
+	off := make([]float64, len(values))
+	for i, v := range values {
+		off[i] = math.Abs(v - centre)
+	}
+	far := cusumMost * 1.4826 * middle(off)
+	cut := make([]float64, len(values))
+	for i, v := range values {
+		cut[i] = max(centre-far, min(centre+far, v))
+	}
+	return meanSD(cut)
+}
