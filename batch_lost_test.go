@@ -211,3 +211,35 @@ func TestWireIDs(t *testing.T) {
 		}
 	})
 }
+
+// A batch that can never be seen again is given up when it must have expired:
+// its rows go again, and its dollars stay in doubt.
+func TestABatchThatIsNeverSeenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{after: 5 * time.Minute}
+		d.get = func(id string, _ int) int { return map[bool]int{true: 404}[id == "msgbatch_1"] }
+		book := &daybook{left: -1}
+		cfg := d.config()
+		cfg.Store = book
+		gone := 0
+		cfg.Notify = func(n flotilla.Notice) {
+			if n.Kind == flotilla.BatchGone {
+				gone++
+			}
+		}
+		fleet := newFleet(t, cfg)
+		src := newPile(fleet, bodies(100))
+		report := carry(t, fleet, src, flotilla.Options{Route: onlyBatches()})
+		if took := report.Ended.Sub(report.Started); took < 25*time.Hour || took > 26*time.Hour {
+			t.Errorf("it took %v", took)
+		}
+		cost := flotilla.Money(0)
+		for _, r := range src.got {
+			cost += r.Cost
+		}
+		state := book.standing(t)
+		if gone != 1 || len(state.open) > 0 || state.spent <= cost {
+			t.Errorf("%d given up, open %+v, %v spent, %v of it on answers", gone, state.open, state.spent, cost)
+		}
+	})
+}

@@ -37,7 +37,7 @@ func TestAnOrgWithoutItsKeyKeepsItsBatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &desk{after: 10 * time.Minute}
-				all := bodies(400)
+				all := bodies(4000)
 				state, book := leftRunning(t, d, []string{"high", "low"}, all)
 				cfg := d.config()
 				cfg.Store, cfg.Orgs = book, orgs(names...)
@@ -57,14 +57,14 @@ func TestAnOrgWithoutItsKeyKeepsItsBatches(t *testing.T) {
 				}
 				fleet := newFleet(t, cfg)
 				src := state.resumed(fleet, all)
-				limit := flotilla.USD(1)
+				limit := flotilla.USD(20)
 				report, err := fleet.Carry(t.Context(), src, flotilla.Options{
-					Route: onlyBatches(), N: 400, Name: "j", Batches: state.open, MaxSpend: limit, Spent: state.spent,
+					Route: onlyBatches(), N: len(all), Name: "j", Batches: state.open, MaxSpend: limit, Spent: state.spent,
 				})
 				if err != nil || report.Cause != flotilla.LanesClosed {
 					t.Fatalf("%v, %v", report.Cause, err)
 				}
-				if rows == 0 || len(src.got) != 400-rows {
+				if rows == 0 || rows == len(all) || len(src.got) != len(all)-rows {
 					t.Errorf("%d results; %d rows are in batches of the org that is gone", len(src.got), rows)
 				}
 				orphans, notices := 0, 0

@@ -145,12 +145,14 @@ func TestBatchesAreCutByBytes(t *testing.T) {
 		d.create = func(n int) (int, bool) {
 			return map[bool]int{true: 413}[n <= 2], false // it takes less than the API says
 		}
+		start, refused := time.Now(), 0
+		d.refused = func(body []byte) { refused = max(refused, len(body)) }
 		fleet := newFleet(t, d.config())
 		src := newPile(fleet, bodies(600))
 		carry(t, fleet, src, flotilla.Options{Route: onlyBatches()})
-		for i, b := range d.batches {
-			if i > 0 && len(b.raw) > len(d.batches[0].raw)+500 {
-				t.Errorf("a create of %d bytes after one of %d", len(b.raw), len(d.batches[0].raw))
+		for _, b := range d.batches {
+			if b.at.After(start) && len(b.raw) > refused/2+500 {
+				t.Errorf("a create of %d bytes after one of %d was refused", len(b.raw), refused)
 			}
 		}
 	})

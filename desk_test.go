@@ -25,8 +25,9 @@ type desk struct {
 
 	// Scripts; nil: nothing happens. They are called one at a time.
 	scripts sync.Mutex
+	refused func(body []byte)                                 // told of each create that is refused
 	create  func(n int) (status int, lose bool)               // of the nth create; lose: it is made and the answer lost
-	get     func(id string, n int) (status int)               // of the nth get of the batch
+	get     func(id string, n int) (status int)               // of the nth get or cancel of the batch
 	results func(id string, n int, body []byte) ([]byte, int) // of the nth download; status 0: 200
 	answer  func(body string) (kind, content string)          // result of a row; kind empty: succeeded
 	message func(body string) (status int, answer string)     // of a call by sync; status 0: 200
@@ -100,17 +101,8 @@ func (d *deskKey) serve(req *http.Request, body []byte) (int, []byte, error) {
 	if b == nil {
 		return 404, deskError("not_found_error", "Message Batch "+id+" not found."), nil
 	}
-	switch what {
-	case "results":
+	if what == "results" {
 		return d.give(b)
-	case "cancel":
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if b.cancelled.IsZero() && time.Now().Before(b.ends) {
-			b.cancelled = time.Now()
-			b.ends = time.Now().Add(d.cancels)
-		}
-		return 200, b.object(), nil
 	}
 	d.mu.Lock()
 	b.gets++
@@ -118,6 +110,15 @@ func (d *deskKey) serve(req *http.Request, body []byte) (int, []byte, error) {
 	d.mu.Unlock()
 	if status := d.script(func() int { return d.get(b.id, n) }, d.get != nil); status != 0 {
 		return status, deskError("not_found_error", "not found"), nil
+	}
+	if what == "cancel" {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if b.cancelled.IsZero() && time.Now().Before(b.ends) {
+			b.cancelled = time.Now()
+			b.ends = time.Now().Add(d.cancels)
+		}
+		return 200, b.object(), nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -175,6 +176,7 @@ func (d *deskKey) make(body []byte) (int, []byte, error) {
 		return status
 	}, d.create != nil)
 	if status != 0 {
+		d.script(func() int { d.refused(body); return 0 }, d.refused != nil)
 		kind := map[int]string{429: "rate_limit_error", 413: "request_too_large", 500: "api_error", 529: "overloaded_error"}[status]
 		return status, deskError(kind, "not now"), nil
 	}
