@@ -189,11 +189,7 @@ func (r *Result) addLevel(org, model string, l *pacedLevel, overhead time.Durati
 		add("batch_first_end", l.first.Seconds(), "s", ">=")
 	}
 	add("batch_time_to_end", l.last.Seconds(), "s", bound)
-	n := 0
-	for i := range l.seen.Lots {
-		n += l.seen.Lots[i].done()
-	}
-	add("batch_rows_per_s", float64(n)/max(1, (l.last-overhead).Seconds()), "rows/s", "")
+	add("batch_rows_per_s", float64(answered(l.seen.Lots))/max(1, (l.last-overhead).Seconds()), "rows/s", "")
 }
 
 // ends is the share of a level's batches that had ended, by time.
