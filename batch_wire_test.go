@@ -141,19 +141,11 @@ func TestLongRowsAndAnswers(t *testing.T) {
 // alone (facts/peer-faults.md 13).
 func TestBatchesAreCutByBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &desk{after: 3 * time.Minute}
-		d.create = func(n int) (int, bool) {
-			return map[bool]int{true: 413}[n <= 2], false // it takes less than the API says
-		}
-		start, refused := time.Now(), 0
-		d.refused = func(body []byte) { refused = max(refused, len(body)) }
+		d := &desk{after: 3 * time.Minute, longest: 6000}
 		fleet := newFleet(t, d.config())
-		src := newPile(fleet, bodies(600))
-		carry(t, fleet, src, flotilla.Options{Route: onlyBatches()})
-		for _, b := range d.batches {
-			if b.at.After(start) && len(b.raw) > refused/2+500 {
-				t.Errorf("a create of %d bytes after one of %d was refused", len(b.raw), refused)
-			}
+		carry(t, fleet, newPile(fleet, bodies(600)), flotilla.Options{Route: onlyBatches()})
+		if d.refused == 0 || d.refused > 40 {
+			t.Errorf("%d creates were too long", d.refused)
 		}
 	})
 }

@@ -21,11 +21,10 @@ import (
 type desk struct {
 	after   time.Duration // from create to end
 	cancels time.Duration // from cancel to end
-	quiet   bool          // listings show nothing
+	longest int           // bytes of a create that it takes; 0: any
 
 	// Scripts; nil: nothing happens. They are called one at a time.
 	scripts sync.Mutex
-	refused func(body []byte)                                 // told of each create that is refused
 	create  func(n int) (status int, lose bool)               // of the nth create; lose: it is made and the answer lost
 	get     func(id string, n int) (status int)               // of the nth get or cancel of the batch
 	results func(id string, n int, body []byte) ([]byte, int) // of the nth download; status 0: 200
@@ -35,6 +34,7 @@ type desk struct {
 	mu      sync.Mutex
 	batches []*deskBatch // oldest first
 	creates int
+	refused int      // creates that were too long
 	synced  []string // bodies by sync
 	billed  int      // rows answered, by either tier
 }
@@ -169,14 +169,20 @@ func (d *deskKey) make(body []byte) (int, []byte, error) {
 	d.mu.Lock()
 	d.creates++
 	n := d.creates
+	long := d.longest > 0 && len(body) > d.longest
+	if long {
+		d.refused++
+	}
 	d.mu.Unlock()
+	if long {
+		return 413, deskError("request_too_large", "too long"), nil
+	}
 	lose := false
 	status := d.script(func() (status int) {
 		status, lose = d.create(n)
 		return status
 	}, d.create != nil)
 	if status != 0 {
-		d.script(func() int { d.refused(body); return 0 }, d.refused != nil)
 		kind := map[int]string{429: "rate_limit_error", 413: "request_too_large", 500: "api_error", 529: "overloaded_error"}[status]
 		return status, deskError(kind, "not now"), nil
 	}
@@ -216,7 +222,7 @@ func (d *deskKey) list(req *http.Request) (int, []byte, error) {
 	var data [][]byte
 	last, more := "null", false
 	skip := req.URL.Query().Get("after_id")
-	for i := len(d.batches) - 1; i >= 0 && !d.quiet; i-- {
+	for i := len(d.batches) - 1; i >= 0; i-- {
 		b := d.batches[i]
 		if b.org != d.org {
 			continue
