@@ -108,11 +108,16 @@ func (q *batchQueue) expect(rows int64) (p50, p90 float64) {
 		return p50, 1.6 * p50
 	}
 	p50 = q.start() + float64(rows)/q.rate()
-	spread := 1.6
-	if q.odds.n >= 6 {
-		spread = max(1.15, q.odds.quantile(0.9))
+	return p50, q.spread() * p50
+}
+
+// spread is how many times its median a batch takes that is later than nine of
+// ten.
+func (q *batchQueue) spread() float64 {
+	if q.odds.n < 6 {
+		return 1.6
 	}
-	return p50, spread * p50
+	return max(1.15, q.odds.quantile(0.9))
 }
 
 // learnBatch takes in how long a batch took, and how far it came.

@@ -84,8 +84,8 @@ func (c *Core) horizonRows(s *stream, q *batchQueue) int64 {
 	end := math.Inf(1)
 	sync := !s.Route.NoSync && o.sync > 0 && o.affords > s.offered
 	switch {
-	case sync && o.due > c.now && o.due < Never:
-		end = min(secsTo(c.now, o.due-rescueEnd), secsTo(c.now, o.meet))
+	case sync && o.timed && o.meet == Never:
+		return c.rowsByDue(s, q)
 	case sync:
 		end = secsTo(c.now, o.meet)
 	case o.batch > 0 && q.known():
@@ -94,13 +94,22 @@ func (c *Core) horizonRows(s *stream, q *batchQueue) int64 {
 	if math.IsInf(end, 1) {
 		return maxBatchRows
 	}
-	end -= q.start()
-	if sync && o.meet == Never && q.rates.n < knownRates {
-		end -= secs(cancelAllow) // what its like take is hardly known
+	n := horizonShare * q.rate() * (end - q.start())
+	return int64(max(0, min(n, maxBatchRows)))
+}
+
+// rowsByDue is how many rows a batch carries that is to have ended by the
+// stream's time nine times of ten. Where all are slow none would, but what a
+// batch answers until it is cancelled is won, and no place is left empty.
+func (c *Core) rowsByDue(s *stream, q *batchQueue) int64 {
+	o := &s.bat.plan
+	end := secsTo(c.now, o.due-rescueEnd)
+	if q.rates.n < knownRates || q.rate() < slowRate {
+		end -= secs(c.cancelWithin(s)) // what its like take is hardly known
 	}
-	n := horizonShare * q.rate() * end
-	if q.rate() < slowRate && end > 0 {
-		n = max(n, tailRows) // what of it is not answered comes back, and a place is not left empty
+	n := q.rate() * (end/q.spread() - q.start())
+	if q.rate() < slowRate && end > q.start() {
+		n = max(n, tailRows)
 	}
 	return int64(max(0, min(n, maxBatchRows)))
 }

@@ -14,6 +14,9 @@ type outlook struct {
 	meet  time.Duration // hybrid: when the rest will be done, both at work; Never: sync takes no part
 	slack float64       // seconds that sync needs beside its rate: ramp, slow answers
 
+	timed    bool // there is a time by when all is to have ended, and it has not passed
+	pays     bool // the stream's caps pay all that is left by sync; else they leave some to batches
+	risky    bool // batches alone may not be through by then
 	rescuing bool
 	affords  int64 // calls that its caps let it offer in all
 }
@@ -34,20 +37,43 @@ func (c *Core) look(s *stream) {
 	o.batch = c.batchRate(s)
 	o.due = s.dueBy()
 	o.meet = Never
+	o.timed = c.now < o.due && o.due < Never
+	o.risky = o.timed && c.tried(s) && float64(s.backlog()) > o.batch*secsTo(c.now, o.due)/2
 	c.setAffords(s)
+	o.pays = s.offered+s.backlog() <= o.affords
 	switch {
 	case s.Route.NoSync:
 		o.rescuing = false
+		return
 	case s.Route.Target == 0:
 		o.rescuing = false
-		if s.offered+s.backlog() <= o.affords { // else its caps leave some to batches
-			c.meet(s)
-		}
-		c.rescueBatches(s)
-	default:
+	case o.timed || o.due == Never:
 		c.rescue(s)
-		c.rescueBatches(s)
+	default:
+		o.rescuing = true // it is late as it is: as soon as possible
 	}
+	if o.pays {
+		c.giveUp(s)
+	}
+}
+
+// tried says whether anything is known of how the stream's batches proceed.
+func (c *Core) tried(s *stream) bool {
+	for _, q := range c.bat.queues {
+		if q.serves(s, c.now) && (q.rates.n >= knownRates || q.stall.on) {
+			return true
+		}
+	}
+	return false
+}
+
+// giveUp ends the batches whose rows sync should take instead.
+func (c *Core) giveUp(s *stream) {
+	o := &s.bat.plan
+	if s.Route.Target == 0 || !o.timed && o.due < Never {
+		c.meet(s)
+	}
+	c.rescueBatches(s)
 }
 
 // dueBy is by when a stream's rows are to have ended.

@@ -143,7 +143,7 @@ func (c *Core) endsLate(b *batch, due time.Duration) bool {
 // before it as their rows need to be answered by sync.
 func (c *Core) rescueBatches(s *stream) {
 	o := &s.bat.plan
-	if o.due == Never || o.sync <= 0 {
+	if !o.timed || o.sync <= 0 {
 		return
 	}
 	rows := c.comingBack(s)

@@ -76,6 +76,31 @@ func (c *Core) viewBatches(s *stream, v *StreamView) {
 	v.Rescuing = o.rescuing
 	v.OnlyIneligible = s.Route.NoSync || s.Route.Target != 0 && !o.rescuing
 	v.Wants = s.wants(o.sync)
+	if n := c.scouts(s); v.OnlyIneligible && !s.Route.NoSync && n > 0 {
+		v.OnlyIneligible, v.Wants = false, n
+	}
+}
+
+// scouts is how many calls a stream sends by sync although batches are to carry
+// them all: one for each lane of whose limits and speed nothing is known, for
+// when a rescue has to begin is reckoned with them. Where batches have time to
+// spare there will be none.
+func (c *Core) scouts(s *stream) int {
+	if !s.bat.plan.risky || s.queued+s.flying > 0 || s.bat.plan.affords <= s.offered {
+		return 0
+	}
+	n := 0
+	for _, p := range s.bat.piles {
+		if p.Rows == 0 {
+			continue
+		}
+		for _, l := range p.pool.lanes {
+			if on, _, _, _ := l.closed(); !on && !l.paused && l.sent == 0 {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // noBound is Wants of a stream that holds nothing back.
