@@ -70,7 +70,7 @@ func (x additivitySync) Estimate(e *Env) Estimate {
 // fell by from just before to just after it.
 type spending struct {
 	Org   string             `json:"org,omitempty"`
-	Spent float64            `json:"spent"` // as the org's own level shows it, else as used
+	Spent float64            `json:"spent"` // input tokens
 	Fell  map[string]float64 `json:"fell"`
 }
 

@@ -25,10 +25,11 @@ type link struct {
 }
 
 // emulatedHeader is the emulator's mark, speedHeader its clock's speed
-// (interface.md, "Emulator").
+// (interface.md, "Emulator" and "Gateway").
 const (
 	emulatedHeader = "flotilla-emulated"
 	speedHeader    = "flotilla-speed"
+	ourHeader      = "x-flotilla-org" // a gateway of ours
 )
 
 // longest is how long a call may take on the scaled clock: as long as the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/emulator"
+	"github.com/flotilla-llm/flotilla/price"
 )
 
 // run carries an experiment out and holds its bill against the emulator's.
@@ -133,4 +134,44 @@ func TestRefused(t *testing.T) {
 			t.Errorf("without an org: %v", err)
 		}
 	})
+}
+
+// What limits found is what the next experiment starts from, if it is the same
+// provider.
+func TestLearn(t *testing.T) {
+	virtual(t, scenario(t, "tier-start"), func(t *testing.T, env *Env, s *emulator.Server) {
+		r := run(t, env, s, Limits())
+		other := *r
+		other.Emulated = "other/1"
+		env.Known = []*Result{&other}
+		if env.Learn(); env.Orgs[0].BatchQueue != 0 {
+			t.Error("learned from another provider")
+		}
+		env.Known = []*Result{r}
+		env.Learn()
+		if o := env.Orgs[0]; o.BatchQueue != 200_000 || o.BatchRPM != 1000 || o.Limits["haiku-4.5"].Input != 2_000_000 || o.Limits["haiku-4.5"].Source != sourceAPI {
+			t.Errorf("learned %+v", o)
+		}
+	})
+}
+
+// What is estimated beforehand is near what is billed, and cheap.
+func TestEstimatesHold(t *testing.T) {
+	for _, x := range []Experiment{Limits(), Callable(), AdditivitySync(), Refill(), Latency()} {
+		virtual(t, scenario(t, "default"), func(t *testing.T, env *Env, s *emulator.Server) {
+			env.Known = []*Result{run(t, env, s, Limits())}
+			env.Learn()
+			before := billed(s)
+			est := x.Estimate(env)
+			r, err := Run(t.Context(), env, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, got := est.Cost(env.table()), billed(s)-before
+			t.Logf("%-16s estimated %s, billed %.4f in %.0f s (said %v)", x.Name(), want, float64(got)/1e9, r.Totals.WallS, est.Takes)
+			if want > 8*price.Dollar || got > int64(want)*13/10 || r.Cost.Estimated != want {
+				t.Errorf("%s: estimated %s, billed %d", x.Name(), want, got)
+			}
+		})
+	}
 }

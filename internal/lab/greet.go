@@ -53,6 +53,9 @@ func greetOne(ctx context.Context, env *Env, o *Org) (http.Header, error) {
 		b := Bench{env: env}
 		return nil, errors.New(b.redact(err))
 	}
+	if h.Get(ourHeader) != "" {
+		return nil, errors.New("the base URL is a flotilla gateway: its limits are not the provider's")
+	}
 	return h, nil
 }
 

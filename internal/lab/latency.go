@@ -37,7 +37,7 @@ var latencyLengths = []int64{16, 128, 512}
 
 const (
 	latencyEach  = 40
-	latencyDear  = 12 // of a model above $10 a million output tokens' worth of Opus
+	latencyDear  = 12 // of an Opus model
 	latencyInput = 200
 	latencyConc  = 4
 )

@@ -42,11 +42,13 @@ const (
 	refillPause = 12 * time.Second       // between bursts
 	refillApart = 65 * time.Second       // between dips: a ceiling of acceleration is for a wall-clock minute
 	probeEvery  = 100 * time.Millisecond // between readings of a bucket that fills
-	longPrompt  = 25_000                 // tokens of one call of a dip, at most
-	mostDip     = 400_000                // tokens of a dip
-	longAnswer  = 600                    // max_tokens of calls that draw output down
-	outShare    = 0.15                   // of the output bucket that they draw
-	outRounds   = 2
+	leastEvery  = 25 * time.Millisecond
+	mostShare   = 0.3     // of what a bucket holds that a dip draws, where that is less than a minute's worth
+	longPrompt  = 25_000  // tokens of one call of a dip, at most
+	mostDip     = 400_000 // tokens of a dip
+	longAnswer  = 600     // max_tokens of calls that draw output down
+	outShare    = 0.15    // of the output bucket that they draw
+	outRounds   = 3
 )
 
 var (
@@ -214,7 +216,7 @@ func (w *watch) burst(ctx context.Context, o *Org, n int) error {
 	if net := rate - 1/probeEvery.Seconds(); net > 0 {
 		probes = min(80, int(float64(n)/net/probeEvery.Seconds())+3)
 	}
-	_, err := w.Open(ctx, burstThen(n, apart, probes), func(int) Shot { return w.tiny(o) })
+	_, err := w.Open(ctx, burstThen(n, apart, probes, probeEvery), func(int) Shot { return w.tiny(o) })
 	if err != nil {
 		return err
 	}
@@ -222,7 +224,7 @@ func (w *watch) burst(ctx context.Context, o *Org, n int) error {
 }
 
 // burstThen are n arrivals at once and some probes after them.
-func burstThen(n int, apart time.Duration, probes int) iter.Seq[time.Duration] {
+func burstThen(n int, apart time.Duration, probes int, every time.Duration) iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		at := time.Duration(0)
 		for i := range n + probes {
@@ -230,7 +232,7 @@ func burstThen(n int, apart time.Duration, probes int) iter.Seq[time.Duration] {
 				return
 			}
 			if at += apart; i >= n-1 {
-				at += probeEvery - apart
+				at += every - apart
 			}
 		}
 	}
@@ -246,7 +248,7 @@ func (w *watch) dip(ctx context.Context, o *Org, share float64) error {
 	if holds == 0 {
 		return nil
 	}
-	n, in := dipCalls(share, holds)
+	n, in := dipCalls(1, min(share*60*rate, mostShare*holds))
 	if _, err := w.Insist(ctx, w.tiny(o)); err != nil {
 		return err
 	}
@@ -266,11 +268,16 @@ func (w *watch) dip(ctx context.Context, o *Org, share float64) error {
 }
 
 // recover reads a bucket until it must be full again: so many seconds after
-// began, at most 20.
+// began, at most 20. Where that is soon and nothing is enforced on short spans it
+// reads more often.
 func (w *watch) recover(ctx context.Context, o *Org, seconds float64, began time.Duration) error {
 	left := time.Duration(min(20, seconds)*float64(time.Second)) - (w.clock.Now() - began)
-	n := max(3, int(left/probeEvery))
-	_, err := w.Open(ctx, Every(1/probeEvery.Seconds(), n), func(int) Shot { return w.tiny(o) })
+	every := probeEvery
+	if !w.refusedIn(o, stageBurst) {
+		every = min(probeEvery, max(leastEvery, left/40))
+	}
+	n := max(3, int(left/every))
+	_, err := w.Open(ctx, Every(1/every.Seconds(), n), func(int) Shot { return w.tiny(o) })
 	return err
 }
 
@@ -292,8 +299,9 @@ func (w *watch) output(ctx context.Context, o *Org) error {
 	}
 	n := outCalls(holds, w.env.Cap(w.model)-10)
 	seconds := 2 + float64(n*longAnswer)/rate
+	const every = probeEvery / 2 // as remaining is rounded to thousands of few
 	long := Shot{Org: o.Name, Model: w.model, Shape: Shape{In: probeShape.In, Out: longAnswer, MaxTokens: longAnswer}, Stream: true}
-	_, err := w.Open(ctx, burstThen(n, 5*time.Millisecond, int(seconds/probeEvery.Seconds())), func(i int) Shot {
+	_, err := w.Open(ctx, burstThen(n, 5*time.Millisecond, int(seconds/every.Seconds()), every), func(i int) Shot {
 		if i < n {
 			return long
 		}

@@ -59,7 +59,7 @@ func means(g []moment) (t, sum float64) {
 }
 
 // tFor is about the 97.5 % quantile of Student's t: Cornish and Fisher's first
-// terms, within 1 % from 4 degrees of freedom up.
+// terms, within 2 % from 4 degrees of freedom up.
 func tFor(df float64) float64 {
 	const z = 1.959964
 	return z + (z*z*z+z)/(4*df) + (5*math.Pow(z, 5)+16*z*z*z+3*z)/(96*df*df)

@@ -80,7 +80,7 @@ func (w *watch) find(of []Record, d wire.Dim) bucketFound {
 	}
 	f.capacity = fit{highest, highest, highest + step/2, f.readings}
 	full := highest - 2*step
-	f.scale = w.scaleOf(of, d, full)
+	f.scale = w.scaleOf(of)
 	groups := risings(of, d, full, f.scale)
 	var exact bool
 	if f.slope, exact = byBand(groups, step*math.Ceil(f.scale)); !exact {
@@ -96,60 +96,20 @@ func (w *watch) find(of []Record, d wire.Dim) bucketFound {
 }
 
 // scaleOf is by how much the headers exceed what is true; 1 where a drop is what
-// was used, give or take what others may do to it.
-func (w *watch) scaleOf(of []Record, d wire.Dim, full float64) float64 {
-	s := 1.0
-	switch d {
-	case wire.Requests:
-		s = scaleOfBursts(of)
-	case wire.Input:
-		s = scaleOfDips(of, full)
-	case wire.Output: // answers flow too slowly for a drop of their own; headers lie as a whole
-		if m := w.levelsOf(of, wire.Input); m > 0 {
-			s = scaleOfDips(of, m-2000)
+// was used, give or take what others may do to it. Dips into input tokens tell:
+// headers that lie are taken to lie as a whole.
+func (w *watch) scaleOf(of []Record) float64 {
+	highest := 0.0
+	for i := range of {
+		if l := of[i].Read.Of(wire.Input); l != nil {
+			highest = max(highest, float64(l.Remaining))
 		}
 	}
+	s := scaleOfDips(of, highest-2000)
 	if math.Abs(s-1) < 0.1 {
 		return 1
 	}
 	return s
-}
-
-// levelsOf is the highest level of a dimension.
-func (w *watch) levelsOf(of []Record, d wire.Dim) float64 {
-	most := int64(0)
-	for i := range of {
-		if l := of[i].Read.Of(d); l != nil {
-			most = max(most, l.Remaining)
-		}
-	}
-	return float64(most)
-}
-
-// scaleOfBursts is the drop of a burst over the calls in it.
-func scaleOfBursts(of []Record) float64 {
-	var ratios []float64
-	for _, step := range stagesFor(of, wire.Requests) {
-		var burst []*Record
-		for i := range of {
-			r := &of[i]
-			if r.Step != step || r.Status != 200 || r.Read == nil || r.Read.Requests == nil {
-				continue
-			}
-			if n := len(burst); n > 0 && r.Sent-burst[n-1].Sent > probeEvery/2 {
-				break
-			}
-			burst = append(burst, r)
-		}
-		if len(burst) < 20 {
-			continue
-		}
-		first, last := burst[0], burst[len(burst)-1]
-		refilled := float64(first.Read.Requests.Limit) / 60 * (last.Sent - first.Sent).Seconds()
-		drop := float64(first.Read.Requests.Remaining-last.Read.Requests.Remaining) + refilled
-		ratios = append(ratios, drop/float64(len(burst)-1))
-	}
-	return medianOr1(ratios)
 }
 
 func medianOr1(ratios []float64) float64 {
@@ -168,7 +128,7 @@ func (f *bucketFound) choose(d wire.Dim) {
 		f.others = f.reset.value - f.slope.value
 		f.refill = f.reset
 	case !f.slope.known():
-		f.refill, f.why = fit{}, "it could not be drawn down: "+DimName(d)+" refills faster than calls under the etiquette cap use it"
+		f.refill, f.why = fit{}, "too few readings of "+DimName(d)+" below full: it refills faster than calls under the etiquette cap draw it down, or nothing more was sent"
 	}
 }
 
@@ -179,6 +139,9 @@ func risings(of []Record, d wire.Dim, full, scale float64) [][]moment {
 	for _, step := range stagesFor(of, d) {
 		stage := slices.DeleteFunc(slices.Clone(of), func(r Record) bool { return r.Step != step })
 		after := settledAt(stage, d)
+		if d == wire.Requests && orderly(burstOf(stage)) {
+			after = 0 // the burst itself shows the refill, where that is fast the burst alone
+		}
 		var g []moment
 		for i := range stage {
 			r := &stage[i]
@@ -227,8 +190,8 @@ func stagesFor(of []Record, d wire.Dim) []string {
 	return steps
 }
 
-// settledAt is when the prompts that drew a stage down had been read, and with
-// that the estimates of their length corrected.
+// settledAt is when what drew a stage down has been taken out of the bucket: the
+// burst admitted, the prompts read and the estimates of their length corrected.
 func settledAt(stage []Record, d wire.Dim) float64 {
 	at := 0.0
 	for i := range stage {
@@ -236,7 +199,45 @@ func settledAt(stage []Record, d wire.Dim) float64 {
 			at = max(at, r.End.Seconds())
 		}
 	}
+	if d == wire.Requests {
+		for _, r := range burstOf(stage) {
+			at = max(at, r.End.Seconds()) // an answer is proof
+		}
+	}
 	return at
+}
+
+// burstOf are the calls of a stage that were due at once, in the order of their
+// sends.
+func burstOf(stage []Record) []Record {
+	for i := 1; i < len(stage); i++ {
+		if stage[i].Due-stage[i-1].Due > probeEvery/2 {
+			return stage[:i]
+		}
+	}
+	return stage
+}
+
+// orderly says that the calls of a burst went when they were due and were
+// admitted in the order of their sends, so that each reading belongs to its
+// instant. On a network, or a busy machine, they are not.
+func orderly(burst []Record) bool {
+	if len(burst) < 2 {
+		return false
+	}
+	span := burst[len(burst)-1].Due - burst[0].Due
+	for i := range burst {
+		if burst[i].Sent-burst[i].Due > span/20 {
+			return false
+		}
+		if i == 0 || burst[i].Read.Of(wire.Requests) == nil || burst[i-1].Read.Of(wire.Requests) == nil {
+			continue
+		}
+		if burst[i].Read.Requests.Remaining > burst[i-1].Read.Requests.Remaining+1 {
+			return false
+		}
+	}
+	return true
 }
 
 // isDip says that a call is one of those that draw input tokens down.
@@ -327,7 +328,7 @@ func (r *Result) addBucket(org, pool string, d wire.Dim, f bucketFound) {
 	if f.others > 0 {
 		r.Metrics = append(r.Metrics, Metric{Name: "others_" + name, Org: org, Pool: pool, Value: 60 * f.others, Low: 60 * max(0, f.reset.low-f.slope.high), High: 60 * (f.reset.high - f.slope.low), Unit: unit, N: f.slope.n, Note: "used by others meanwhile"})
 	}
-	if f.scale != 1 {
+	if f.scale != 1 && d == wire.Input {
 		r.Metrics = append(r.Metrics, Metric{Name: "header_scale", Org: org, Pool: pool, Value: f.scale, Low: f.scale, High: f.scale, Unit: "ratio", N: len(refillDips), Note: "headers show so many times what there is"})
 	}
 }

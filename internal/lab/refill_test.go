@@ -74,3 +74,29 @@ func TestRefill(t *testing.T) {
 		})
 	}
 }
+
+// Over several worlds with a colleague at 40 % of the input limit: the refill is
+// within 1 %, and of thousands of the colleague's calls none is refused.
+func TestRefillBesideColleagues(t *testing.T) {
+	var refused, calls int64
+	for seed := range uint64(4) {
+		virtualSeed(t, scenario(t, "colleague"), seed+2, func(t *testing.T, env *Env, s *emulator.Server) {
+			env.Orgs = env.Orgs[:1]
+			r := run(t, env, s, Refill())
+			for d, truth := range map[string]float64{"rpm": 1000, "itpm": 2_000_000} {
+				m, ok := r.Metric("refill_"+d, "high", "")
+				others, _ := r.Metric("others_"+d, "high", "")
+				t.Logf("seed %d %-5s truth %9.0f estimate %9.0f [%.0f, %.0f], others use %.0f", seed+2, d, truth, m.Value, m.Low, m.High, others.Value)
+				if !ok || math.Abs(m.Value/truth-1) > 0.01 || m.Low > truth || m.High < truth {
+					t.Errorf("%s: %+v", d, m)
+				}
+			}
+			o := s.Stats().Orgs[0]
+			refused, calls = refused+o.OtherRefused, calls+o.OtherRequests
+		})
+	}
+	t.Logf("colleagues: %d of %d calls refused", refused, calls)
+	if calls < 3000 || refused*1000 >= calls {
+		t.Errorf("colleagues: %d of %d calls refused", refused, calls)
+	}
+}

@@ -18,9 +18,15 @@ var epoch = time.Date(2026, 11, 30, 11, 0, 17, 0, time.UTC)
 // what a greeting tells.
 func virtual(t *testing.T, sc emulator.Scenario, f func(t *testing.T, env *Env, s *emulator.Server)) {
 	t.Helper()
+	virtualSeed(t, sc, 1, f)
+}
+
+// virtualSeed is virtual with another seed of the emulator.
+func virtualSeed(t *testing.T, sc emulator.Scenario, seed uint64, f func(t *testing.T, env *Env, s *emulator.Server)) {
+	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := emulator.New(emulator.Options{Scenario: sc, Seed: 1, Start: epoch})
+		s, err := emulator.New(emulator.Options{Scenario: sc, Seed: seed, Start: epoch})
 		if err != nil {
 			t.Fatal(err)
 		}
