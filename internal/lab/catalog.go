@@ -8,6 +8,7 @@ func All() []Experiment {
 		Callable(),
 		AdditivitySync(),
 		Refill(),
+		Knee(),
 		BatchDepth(),
 		BatchSize(),
 		BatchCliff(),

@@ -1,0 +1,112 @@
+package lab
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/flotilla-llm/flotilla/emulator"
+)
+
+// meanLatency is how long a call takes on average in a scenario, in seconds.
+func meanLatency(sc *emulator.Scenario, family string, in, out float64) float64 {
+	l, ok := sc.Families[family]
+	if !ok {
+		l = sc.Latency
+	}
+	mean := l.TTFT.Seconds()*math.Exp(l.TTFTSD*l.TTFTSD/2) + out/l.PerSecond*math.Exp(l.PerSecondSD*l.PerSecondSD/2)
+	if l.Prefill > 0 {
+		mean += in / l.Prefill
+	}
+	s := sc.Stragglers
+	return mean * (1 + s.Share*((s.Min+s.Max)/2-1))
+}
+
+// wantBinding is the truth of every scenario for kneeShape, on the org high; the
+// others are as in the scenario it is made of.
+var wantBinding = map[string]string{
+	"default": "cap", "steady": "cap", "overload-storm": "cap", "stragglers": "cap", "flaky-network": "cap", "unlimited": "cap", "daily-cap": "cap",
+	"tier-start": "rpm", "acceleration": "acceleration", "acceleration-silent": "rpm", "hidden-limit": "rpm", "lying-headers": "rpm", "no-headers": "rpm",
+	"colleague": "rpm", "everything": "rpm",
+	"spend-cap": "", "greedy-colleague": "",
+}
+
+func TestKnee(t *testing.T) {
+	t.Logf("%-20s %-6s %-12s %12s %12s %8s  95 %%", "scenario", "org", "limit", "truth", "estimate", "off")
+	for _, name := range emulator.Scenarios() {
+		want, ok := wantBinding[name]
+		if !ok {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			sc := scenario(t, name)
+			virtual(t, sc, func(t *testing.T, env *Env, s *emulator.Server) {
+				r, err := Run(t.Context(), env, Knee())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, bill := int64(r.Cost.Total), billed(s); got != bill && name != "flaky-network" && name != "everything" && name != "overload-storm" {
+					t.Errorf("billed %d nano-dollars, the emulator %d", got, bill)
+				}
+				for _, n := range r.NotShown {
+					t.Log("not shown: ", n)
+				}
+				for i := range sc.Orgs {
+					checkKnee(t, &sc, r, i, name, want)
+				}
+				var others, refused int64
+				for _, o := range s.Stats().Orgs {
+					others, refused = others+o.OtherRequests, refused+o.OtherRefused
+				}
+				t.Logf("refused: steady %d, acceleration %d of %d; colleagues' %d of %d; cost %s (estimated %s) in %.0f s", r.Totals.Steady, r.Totals.Accelerated, r.Totals.Calls, refused, others, r.Cost.Total, r.Cost.Estimated, r.Totals.WallS)
+				if name != "greedy-colleague" && float64(refused) > 0.001*float64(others) {
+					t.Errorf("%d of %d calls of colleagues were refused", refused, others)
+				}
+			})
+		})
+	}
+}
+
+func checkKnee(t *testing.T, sc *emulator.Scenario, r *Result, i int, name, want string) {
+	t.Helper()
+	o := &sc.Orgs[i]
+	m, ok := r.Metric("knee_calls_per_min", o.Name, kneeModel)
+	at := slices.IndexFunc(r.Binding, func(b Bound) bool { return b.Org == o.Name && b.Pool == "sonnet-4.x" })
+	if !ok || at < 0 {
+		if i == 0 && want == "" {
+			return
+		}
+		t.Errorf("%s: no knee", o.Name)
+		return
+	}
+	if i > 0 && want == "" {
+		want = map[string]string{"spend-cap": "cap", "greedy-colleague": "rpm"}[name]
+	}
+	bound := r.Binding[at]
+	truth := 60 * float64(flotillaConc) / meanLatency(sc, "sonnet", float64(kneeShape.In), 39)
+	if want == "rpm" {
+		truth = float64(o.Limits.Requests)
+		for _, c := range o.Colleagues {
+			truth -= c.Share * float64(o.Limits.Input) / 2000
+		}
+	}
+	off := m.Value/truth - 1
+	t.Logf("%-20s %-6s %-12s %12.0f %2s%10.0f %+7.2f%%  [%.0f, %.0f] n=%d", name, o.Name, bound.Limit, truth, m.Bound, m.Value, 100*off, m.Low, m.High, m.N)
+	c, _ := r.Metric("knee_concurrency", o.Name, kneeModel)
+	t.Logf("%-20s %-6s %-12s %12.1f %2s%10.1f           [%.1f, %.1f]", "", "", "in flight", truth*meanLatency(sc, "sonnet", float64(kneeShape.In), 39)/60, c.Bound, c.Value, c.Low, c.High)
+	if bound.Limit != want || len(bound.Signs) < 2 {
+		t.Errorf("%s: %s binds, want %s; signs %q", o.Name, bound.Limit, want, bound.Signs)
+	}
+	if want == "rpm" && (math.Abs(off) > 0.03 && len(o.Colleagues) == 0 || m.Bound != "") {
+		t.Errorf("%s: the knee is off by %.2f %%", o.Name, 100*off)
+	}
+	if want == "cap" && name != "unlimited" && (m.Bound != ">=" || math.Abs(off) > 0.12) {
+		t.Errorf("%s: %s %.0f, want >= about %.0f", o.Name, m.Bound, m.Value, truth)
+	}
+	if want == "cap" && !strings.Contains(r.Verdict, "latency-bound") {
+		t.Errorf("verdict %q", r.Verdict)
+	}
+}
+
+const flotillaConc = 100
