@@ -76,7 +76,11 @@ func (x batchAdditivity) Estimate(e *Env) Estimate {
 	}
 	est := e.batchEstimate(lots)
 	est.Takes = takes
-	e.reserveNeeded(&est, int64(addChunk*addChunks*len(e.Batching())))
+	rows := int64(addChunk * addChunks * len(e.Batching()))
+	e.reserveNeeded(&est, rows)
+	for _, o := range e.Batching() {
+		est = e.needRoom(est, o, rows)
+	}
 	return est
 }
 
@@ -85,7 +89,7 @@ func (x batchAdditivity) Run(ctx context.Context, b *Bench) (*Result, error) {
 	r := &Result{Config: map[string]any{"shape": batchShape, "orgs": len(orgs), "batches": addChunks * len(orgs), "chunk": addChunk, "pairs": addPairs}}
 	rounds := x.rounds(b.env)
 	done := map[string]seen{}
-	others := map[string]int64{}
+	var beside disturbance
 	for i := range rounds {
 		if stalledAlready(rounds[i].Name, done) {
 			continue
@@ -98,12 +102,10 @@ func (x batchAdditivity) Run(ctx context.Context, b *Bench) (*Result, error) {
 			r.NotShown = append(r.NotShown, rounds[i].Name+": "+why)
 			continue
 		}
-		for o, n := range s.Others {
-			others[o] = max(others[o], n)
-		}
+		beside.take(&s)
 		done[rounds[i].Name] = s
 	}
-	r.addOthers(others)
+	r.addDisturbance(&beside)
 	x.result(b.env, done, r)
 	return r, nil
 }

@@ -46,19 +46,61 @@ func BenchmarkMechanism(b *testing.B) {
 	}
 }
 
+// widen draws what facts/control.md D holds fixed, and lets depth and size both
+// starve.
+func widen(sc *emulator.Scenario, truth string, rng *rand.Rand) string {
+	b := &sc.Batches
+	b.RowsPerSecond = 1 + 3*rng.Float64()
+	b.AtOnce = []int{4, 8, 16, 32}[rng.IntN(4)]
+	b.Correlation = time.Duration(10+rng.IntN(110)) * time.Second
+	b.Overhead = time.Duration(30+rng.IntN(90)) * time.Second
+	if truth == "depth" && rng.IntN(2) == 0 {
+		b.Size = emulator.Slowdown{Above: int64(1000 + rng.IntN(6000)), Factor: []float64{0, .05, .2}[rng.IntN(3)]}
+		if b.Depth.Factor > 0 {
+			return "depth+size"
+		}
+	}
+	return truth
+}
+
+// BenchmarkMechanismWide is BenchmarkMechanism in worlds whose rates, places,
+// overheads and noise differ from those of facts/control.md D.
+func BenchmarkMechanismWide(b *testing.B) {
+	for range b.N {
+		right := 0
+		const n = 600
+		for seed := uint64(9000); seed < 9000+n; seed++ {
+			sc, truth, start := drawWorld(seed, 3)
+			truth = widen(&sc, truth, rand.New(rand.NewPCG(seed, 0x77)))
+			m := observeIn(b, sc, seed, start)
+			if m.Class == truth {
+				right++
+			} else {
+				b.Logf("seed %d: %s taken for %s (confidence %.2f): %+v", seed, truth, m.Class, m.Confidence, sc.Batches)
+			}
+		}
+		b.ReportMetric(100*float64(right)/n, "%right")
+	}
+}
+
 // observe carries all cells out on a drawn world.
 func observe(t testing.TB, seed uint64, orgs int) (mechanism, string, emulator.Scenario) {
 	t.Helper()
 	sc, truth, start := drawWorld(seed, orgs)
+	return observeIn(t, sc, seed, start), truth, sc
+}
+
+func observeIn(t testing.TB, sc emulator.Scenario, seed uint64, start time.Time) mechanism {
+	t.Helper()
 	d := newModelDesk(sc, seed, start)
 	var seenCells []cellSeen
-	err := eachCell(context.Background(), d, orgNames(orgs), func(r round) (seen, error) {
+	err := eachCell(context.Background(), d, orgNames(len(sc.Orgs)), func(r round) (seen, error) {
 		return carry(context.Background(), d, &r)
 	}, func(c cellSeen) { seenCells = append(seenCells, c) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return classify(seenCells), truth, sc
+	return classify(seenCells)
 }
 
 // tally counts how often a number of draws were classified right.

@@ -73,7 +73,7 @@ func (x batchCliff) Estimate(e *Env) Estimate {
 		est.Warnings = append(est.Warnings, "the batches are canceled after ten minutes: far fewer rows are billed")
 	}
 	e.reserveNeeded(&est, sumRows(r.Lots))
-	return est
+	return e.needRoom(est, o, int64(cliffSizes[0]+cliffSizes[1]+canaryRows+probeOnes))
 }
 
 func (x batchCliff) Run(ctx context.Context, b *Bench) (*Result, error) {
@@ -90,7 +90,9 @@ func (x batchCliff) Run(ctx context.Context, b *Bench) (*Result, error) {
 	if why != "" {
 		return nil, &RefusedError{Experiment: x.Name(), Why: why, Hint: "raise --max-spend, or come back when colleagues' batches have ended"}
 	}
-	r.addOthers(s.Others)
+	var beside disturbance
+	beside.take(&s)
+	r.addDisturbance(&beside)
 	x.result(b.env, o.Name, &s, r)
 	return r, nil
 }
@@ -107,22 +109,10 @@ func (x batchCliff) result(e *Env, org string, s *seen, r *Result) {
 	r.Confidence = 1
 	var slow, fast []int
 	for _, o := range s.of("size ") {
-		lots := []outcome{o}
-		f := base.slower(lots, 1)
-		at := fmt.Sprintf("size %d", o.Rows)
-		v := pooledRate(lots, overhead)
-		wide := math.Exp(1.96 * leastSD)
-		r.Metrics = append(r.Metrics,
-			Metric{Name: "batch_row_rate", Org: org, Model: model, At: at, Value: v, Unit: "rows/s", Low: v / wide, High: v * wide, N: 1, Provisional: true},
-			Metric{Name: "batch_succeeded", Org: org, Model: model, At: at, Value: float64(o.Succeeded), Unit: "rows", Low: float64(o.Succeeded), High: float64(o.Succeeded), N: 1, Note: "when it was looked at, or had ended"},
-		)
-		took, bound := o.worked().Seconds(), ""
-		if !o.whole() {
-			bound = ">="
-		}
-		r.Metrics = append(r.Metrics, Metric{Name: "batch_time_to_end", Org: org, Model: model, At: at, Value: took, Unit: "s", Low: took, High: took, N: 1, Bound: bound, Provisional: true})
-		line.Points = append(line.Points, []float64{float64(o.Rows), took})
-		rates.Points = append(rates.Points, []float64{float64(o.Rows), v, v / wide, v * wide})
+		f := base.slower([]outcome{o}, 1)
+		v := r.addSingle(org, model, &o, overhead)
+		line.Points = append(line.Points, []float64{float64(o.Rows), o.worked().Seconds()})
+		rates.Points = append(rates.Points, []float64{float64(o.Rows), v.Value, v.Low, v.High})
 		if o.Rows == cliffSizes[0] {
 			continue
 		}
@@ -138,10 +128,23 @@ func (x batchCliff) result(e *Env, org string, s *seen, r *Result) {
 	x.verdict(org, &base, s, slow, fast, r)
 }
 
-// notEvenSmall is the rate below which the smallest batch is taken to starve
-// too, with nothing to compare it with in the same moment: a fifth of what
-// healthy ones do (facts/control.md D).
-const notEvenSmall = 0.4
+// addSingle adds the numbers of one batch and gives its rate.
+func (r *Result) addSingle(org, model string, o *outcome, overhead time.Duration) Metric {
+	add := func(name, unit string, value, low, high float64) *Metric {
+		r.Metrics = append(r.Metrics, Metric{
+			Name: name, Org: org, Model: model, At: fmt.Sprintf("size %d", o.Rows), Value: value, Unit: unit, Low: low, High: high, N: 1, Provisional: true,
+		})
+		return &r.Metrics[len(r.Metrics)-1]
+	}
+	took := add("batch_time_to_end", "s", o.worked().Seconds(), o.worked().Seconds(), o.worked().Seconds())
+	if !o.whole() {
+		took.Bound = ">="
+	}
+	n := float64(o.Succeeded)
+	add("batch_succeeded", "rows", n, n, n).Note = "when it was looked at, or had ended"
+	v, wide := pooledRate([]outcome{*o}, overhead), math.Exp(1.96*leastSD)
+	return *add("batch_row_rate", "rows/s", v, v/wide, v*wide)
+}
 
 func (batchCliff) verdict(org string, base *baseline, s *seen, slow, fast []int, r *Result) {
 	smallest := cliffSizes[0]
@@ -149,7 +152,7 @@ func (batchCliff) verdict(org string, base *baseline, s *seen, slow, fast []int,
 	case math.IsNaN(base.Rate) || len(slow)+len(fast) == 0:
 		r.Config["class"], r.Confidence = "undecided", 0
 		r.Verdict = "No two sizes could be compared"
-	case base.Rate < notEvenSmall:
+	case base.starved():
 		r.Config["class"] = "depth or hour"
 		r.Verdict = fmt.Sprintf("With %s rows queued on %s not even %d rows proceed well (%.2f a second): that is no matter of size", group(total(s.Lots)), org, smallest, base.Rate)
 		r.Binding = append(r.Binding, Bound{Org: org, Tier: Batch, Limit: "batch_queue", Whose: "Anthropic", Signs: []string{"the smallest batch is as slow as the largest"}})

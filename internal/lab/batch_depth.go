@@ -81,7 +81,7 @@ func (x batchDepth) Estimate(e *Env) Estimate {
 	if o == nil {
 		return e.needBatches(Estimate{}, 1)
 	}
-	return e.pacedEstimate(o, x.rounds(e, o))
+	return e.needRoom(e.pacedEstimate(o, x.rounds(e, o)), o, 2*depthChunk)
 }
 
 // pacedEstimate is of paced rounds, about 16 rows a second (facts/control.md
@@ -119,13 +119,13 @@ func (x batchDepth) Run(ctx context.Context, b *Bench) (*Result, error) {
 	o := b.env.roomiest()
 	rounds := x.rounds(b.env, o)
 	r := &Result{Config: map[string]any{"shape": batchShape, "org": o.Name, "chunk": depthChunk, "levels": x.levels(b.env, o)}}
-	probes, done, err := b.paced(ctx, o.Name, rounds, r, func(i int, done map[int]seen) bool {
+	p, err := b.paced(ctx, o.Name, rounds, r, func(i int, done map[int]seen) bool {
 		return !stalledBelow(rounds, i, done)
 	})
-	if err != nil && (len(done) == 0 || ctx.Err() != nil) {
+	if err != nil && (len(p.done) == 0 || ctx.Err() != nil) {
 		return nil, err
 	}
-	x.result(b.env, o.Name, rounds, probes, done, r)
+	x.result(b.env, o.Name, rounds, &p, r)
 	return r, err
 }
 
@@ -149,18 +149,19 @@ type pacedLevel struct {
 	slow        effect // of its quickest batches
 	first, last time.Duration
 	whole       bool
+	hour        bool // a probe beside it was slow: it tells nothing of itself
 }
 
-func levelsOf(rounds []round, done map[int]seen, base *baseline) []pacedLevel {
+func levelsOf(rounds []round, p *paced, base *baseline) []pacedLevel {
 	var out []pacedLevel
 	for i := range rounds {
-		s, ok := done[i]
+		s, ok := p.done[i]
 		if !ok || len(s.Lots) == 0 {
 			continue
 		}
 		l := pacedLevel{
 			rows: int(sumRows(rounds[i].Lots)), chunk: rounds[i].Lots[0].Rows, at: rounds[i].Name, seen: s,
-			slow: base.slower(s.Lots, quickLots), whole: allWhole(s.Lots),
+			slow: base.slower(s.Lots, quickLots), whole: allWhole(s.Lots), hour: p.slowHour(i, base),
 		}
 		l.first, l.last = spanOf(s.Lots)
 		out = append(out, l)
@@ -213,11 +214,11 @@ func (l *pacedLevel) ends(model string) Series {
 	return s
 }
 
-func (x batchDepth) result(e *Env, org string, rounds []round, probes []seen, done map[int]seen, r *Result) {
+func (x batchDepth) result(e *Env, org string, rounds []round, p *paced, r *Result) {
 	model := e.Cheap().ID
-	base := baselineOf(probes)
-	levels := levelsOf(rounds, done, &base)
-	r.addBaseline(org, model, probes, &base)
+	base := baselineOf(p.probes)
+	levels := levelsOf(rounds, p, &base)
+	r.addBaseline(org, model, p.probes, &base)
 	line := Series{Name: "time to end", Org: org, Model: model, X: "rows in the queue", Y: "seconds to the end of the last batch"}
 	sure, slowFrom, fastTo := 1.0, 0, 0
 	for i := range levels {
@@ -226,6 +227,10 @@ func (x batchDepth) result(e *Env, org string, rounds []round, probes []seen, do
 		r.addEffect("batch_effect_at_"+fmt.Sprint(l.rows), model, l.slow, "")
 		line.Points = append(line.Points, []float64{float64(l.rows), l.last.Seconds()})
 		r.Series = append(r.Series, l.ends(model))
+		if l.hour {
+			r.NotShown = append(r.NotShown, l.at+": the hour was slow, the empty queue beside it too")
+			continue
+		}
 		sure = min(sure, l.slow.sure())
 		switch {
 		case l.slow.there() && slowFrom == 0:
@@ -236,7 +241,7 @@ func (x batchDepth) result(e *Env, org string, rounds []round, probes []seen, do
 	}
 	r.Series = append([]Series{line}, r.Series...)
 	for j := range rounds {
-		if _, ok := done[j]; !ok && stalledBelow(rounds, j, done) {
+		if _, ok := p.done[j]; !ok && stalledBelow(rounds, j, p.done) {
 			r.NotShown = append(r.NotShown, rounds[j].Name+": two smaller ones had stalled")
 		}
 	}
@@ -244,15 +249,17 @@ func (x batchDepth) result(e *Env, org string, rounds []round, probes []seen, do
 	r.Confidence = sure
 	r.Config["class"] = "flat"
 	switch {
+	case base.starved():
+		r.slowHour(org, &base)
+	case slowFrom == 0 && fastTo == 0:
+		r.Config["class"], r.Confidence = "undecided", 0
+		r.Verdict = "No depth could be told from the hour"
 	case slowFrom > 0:
 		r.Config["class"] = "starved"
 		r.Binding = append(r.Binding, Bound{Org: org, Tier: Batch, Limit: "batch_queue", Whose: "Anthropic", Signs: []string{
 			fmt.Sprintf("batches of %d rows among %d queued are slower than on the empty queue", depthChunk, slowFrom),
 		}})
 		r.Verdict = fmt.Sprintf("%s's batches of %d rows slow down or stop somewhere between %s and %s queued rows", org, depthChunk, group(fastTo), group(slowFrom))
-		if base.drifted() {
-			r.Confidence *= 0.5
-		}
 	case len(levels) > 0:
 		l := &levels[len(levels)-1]
 		r.Binding = append(r.Binding, Bound{Org: org, Tier: Batch, Limit: "work", Whose: "Anthropic", Signs: []string{"batches are as quick in a deep queue as in an empty one once they are begun"}})
@@ -263,12 +270,18 @@ func (x batchDepth) result(e *Env, org string, rounds []round, probes []seen, do
 	}
 }
 
+// slowHour is the verdict where the empty queue was slow throughout.
+func (r *Result) slowHour(org string, base *baseline) {
+	r.Config["class"], r.Confidence = "hour", 0
+	r.Verdict = fmt.Sprintf("All was slow on %s, small batches on the empty queue too (%.2f rows a second): measure at another hour, or run batch-mechanism", org, base.Rate)
+}
+
 // addParallel adds how many batches an org has worked off at once: from the
 // deepest level that ended.
 func (r *Result) addParallel(org, model string, levels []pacedLevel, base *baseline) {
 	for i := len(levels) - 1; i >= 0; i-- {
 		l := &levels[i]
-		if l.slow.there() || !l.whole || len(l.seen.Lots) < 16 {
+		if l.slow.there() || l.hour || !l.whole || len(l.seen.Lots) < 16 {
 			continue
 		}
 		v := parallel(l.seen.Lots, base)

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/wire"
@@ -201,6 +202,15 @@ func (e *Env) needBatches(est Estimate, n int) Estimate {
 	return est
 }
 
+// needRoom refuses an experiment whose rows an org's queue could not hold.
+func (e *Env) needRoom(est Estimate, o *Org, rows int64) Estimate {
+	if most := e.mayQueue(o); est.Refused == "" && most < rows {
+		est.Refused = fmt.Sprintf("it queues %d rows, and four fifths of what %s may queue are %d", rows, o.Name, most)
+		est.Hint = "use an org of a higher tier; flotilla measure limits reads the caps with an admin key"
+	}
+	return est
+}
+
 // reserveNeeded warns of a spend cap that the worst case of what is queued at
 // once would pass: it is reserved until the rows are settled.
 func (e *Env) reserveNeeded(est *Estimate, rows int64) {
@@ -209,5 +219,18 @@ func (e *Env) reserveNeeded(est *Estimate, rows int64) {
 	worst := price.Nanos(rows) * model.Worst(int64(len(s.body())), batchShape.MaxTokens, false, false, false, false, true)
 	if e.MaxSpend > 0 && worst > e.MaxSpend {
 		est.Warnings = append(est.Warnings, "until they end, queued rows count at their worst case: rounds that would pass --max-spend are left out (all of them need "+worst.String()+")")
+	}
+}
+
+// again repeats a call that is free, a few times.
+func (b *Bench) again(ctx context.Context, call func() error) error {
+	for try := 1; ; try++ {
+		err := call()
+		if err == nil || !retryable(err) || try == 5 {
+			return err
+		}
+		if err := b.clock.Sleep(ctx, 10*time.Second); err != nil {
+			return err
+		}
 	}
 }

@@ -41,7 +41,7 @@ func (x batchMechanism) Estimate(e *Env) Estimate {
 	if len(orgs) == 0 {
 		est := e.needBatches(Estimate{}, 1)
 		if est.Refused == "" {
-			est.Refused, est.Hint = "no org's queue has room for 8,200 rows", "use an org of a higher tier"
+			est = e.needRoom(est, e.roomiest(), bigRows+canaryRows)
 		}
 		return est
 	}
@@ -81,12 +81,10 @@ func (x batchMechanism) Run(ctx context.Context, b *Bench) (*Result, error) {
 	}
 	orgs := x.orgs(b.env)
 	var shown []cellSeen
-	others := map[string]int64{}
+	var beside disturbance
 	err = eachCell(ctx, b.desk(), orgs, func(r round) (seen, error) {
 		s, err := Step(b, r.Name, func() (seen, error) { return carry(ctx, b.desk(), &r) })
-		for org, n := range s.Others {
-			others[org] = max(others[org], n)
-		}
+		beside.take(&s)
 		return s, err
 	}, func(c cellSeen) {
 		shown = append(shown, c)
@@ -98,7 +96,7 @@ func (x batchMechanism) Run(ctx context.Context, b *Bench) (*Result, error) {
 	m := classify(shown)
 	r := x.result(b.env, orgs, shown, &m)
 	r.addPast(past, &m)
-	r.addOthers(others)
+	r.addDisturbance(&beside)
 	if err == nil && !m.Depth.there() && !m.Size.there() {
 		err = x.beyond(ctx, b, orgs, &m, r)
 	}
@@ -205,17 +203,5 @@ func (r *Result) addPast(past []pastBatch, m *mechanism) {
 		r.NotShown = append(r.NotShown, "what earlier batches of the orgs tell: there are none")
 	case depth.N+size.N+hour.N == 0:
 		r.NotShown = append(r.NotShown, fmt.Sprintf("what the %d batches that were there before tell: no two of them differ in one thing alone", len(past)))
-	}
-}
-
-// addOthers says that colleagues' batches were in the queues.
-func (r *Result) addOthers(others map[string]int64) {
-	for _, org := range sortedKeys(others) {
-		if n := others[org]; n > 0 {
-			r.Metrics = append(r.Metrics, Metric{Name: "others_queued", Org: org, Value: float64(n), Unit: "rows", Low: float64(n), High: float64(n), N: 1, Note: "most at once"})
-			if n > manyRows {
-				r.NotShown = append(r.NotShown, fmt.Sprintf("an empty queue on %s: colleagues had up to %d rows in it", org, n))
-			}
-		}
 	}
 }

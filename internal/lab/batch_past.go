@@ -28,11 +28,14 @@ func (b *Bench) pastBatches(ctx context.Context) ([]pastBatch, error) {
 	var all []pastBatch
 	for _, o := range b.env.Batching() {
 		var list []wire.Batch
-		err := b.ListBatches(ctx, o.Name, func(x wire.Batch) bool {
-			if _, ours := b.made(x.ID); !ours {
-				list = append(list, x)
-			}
-			return len(list) < mostPast
+		err := b.again(ctx, func() error {
+			list = nil
+			return b.ListBatches(ctx, o.Name, func(x wire.Batch) bool {
+				if _, ours := b.made(x.ID); !ours {
+					list = append(list, x)
+				}
+				return len(list) < mostPast
+			})
 		})
 		if err != nil {
 			return nil, err

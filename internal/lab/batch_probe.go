@@ -41,12 +41,21 @@ type baseline struct {
 	Overhead time.Duration
 	Rate     float64   // rows a second of one batch in the fast ones of the probes; NaN: none
 	Drift    effect    // range over the probes
-	Each     []float64 // rate of each probe
+	Each     []float64 // rate of each probe; NaN: it showed none
 }
 
 // drifted says that the probes differ by more than chance lets them: the range
 // of several grows with their number.
 func (b *baseline) drifted() bool { return b.Drift.N > 1 && b.Drift.Log > threshold+1.96*b.Drift.SE }
+
+// starved says that not even the probes proceeded, on an empty queue: what is
+// slow then is no matter of depth or size.
+func (b *baseline) starved() bool { return !(b.Rate >= notEvenSmall) }
+
+// notEvenSmall is the rate below which batches are taken to starve where there
+// is nothing to compare them with: a fifth of what healthy ones do
+// (facts/control.md D).
+const notEvenSmall = 0.4
 
 // baselineOf sums probes up.
 func baselineOf(probes []seen) baseline {
@@ -59,10 +68,10 @@ func baselineOf(probes []seen) baseline {
 	best, worst := math.Inf(-1), math.Inf(1)
 	for i := range probes {
 		v := logRate(probes[i].of(armIdle), b.Overhead)
+		b.Each = append(b.Each, math.Exp(v))
 		if math.IsNaN(v) {
 			continue
 		}
-		b.Each = append(b.Each, math.Exp(v))
 		best, worst = max(best, v), min(worst, v)
 	}
 	for i := range probes {
@@ -102,45 +111,63 @@ func (r *Result) addBaseline(org, model string, probes []seen, b *baseline) {
 	}
 }
 
+// paced is what rounds on one org showed.
+type paced struct {
+	probes []seen
+	done   map[int]seen // by the round's number
+	before map[int]int  // which probe was before it
+}
+
+// slowHour says that a probe beside a round was slow itself: what the round
+// showed is then the hour's doing, or may be.
+func (p *paced) slowHour(i int, b *baseline) bool {
+	for j := p.before[i]; j <= p.before[i]+1 && j < len(b.Each); j++ {
+		if b.Each[j] < b.Rate/2.5 {
+			return true
+		}
+	}
+	return false
+}
+
 // paced carries rounds out on one org with a probe before each and one after
 // the last. A round for which the queue has no room, or for whose reserve there
 // is not enough money, is left out with a reason; keep is asked before each
 // whether it is still wanted, with what the earlier ones showed.
-func (b *Bench) paced(ctx context.Context, org string, rounds []round, r *Result, want func(nth int, done map[int]seen) bool) (probes []seen, done map[int]seen, err error) {
-	done = map[int]seen{}
-	others := map[string]int64{}
+func (b *Bench) paced(ctx context.Context, org string, rounds []round, r *Result, want func(nth int, done map[int]seen) bool) (p paced, err error) {
+	p.done, p.before = map[int]seen{}, map[int]int{}
+	var beside disturbance
 	look := func(x round) (seen, error) {
 		s, err := b.round(ctx, x)
-		for o, n := range s.Others {
-			others[o] = max(others[o], n)
-		}
+		beside.take(&s)
 		return s, err
 	}
 	for i := range rounds {
-		if !want(i, done) {
+		if !want(i, p.done) {
 			continue
 		}
-		p, err := look(round{Name: "probe before " + rounds[i].Name, Lots: probe(org, patience(canaryRows))})
+		first, err := look(round{Name: "probe before " + rounds[i].Name, Lots: probe(org, patience(canaryRows))})
 		if err != nil {
-			return probes, done, err
+			return p, err
 		}
-		probes = append(probes, p)
+		p.before[i] = len(p.probes)
+		p.probes = append(p.probes, first)
 		s, why, err := b.ifRoom(ctx, org, rounds[i], look)
 		if err != nil {
-			return probes, done, err
+			return p, err
 		}
 		if why != "" {
 			r.NotShown = append(r.NotShown, rounds[i].Name+": "+why)
 			continue
 		}
-		done[i] = s
+		p.done[i] = s
 	}
 	last, err := look(round{Name: "probe after all", Lots: probe(org, patience(canaryRows))})
 	if err != nil {
-		return probes, done, err
+		return p, err
 	}
-	r.addOthers(others)
-	return append(probes, last), done, nil
+	r.addDisturbance(&beside)
+	p.probes = append(p.probes, last)
+	return p, nil
 }
 
 // ifRoom carries a round out if the queue and the money have room for it; why

@@ -43,6 +43,9 @@ type seen struct {
 	Lots    []outcome        `json:"lots"`
 	Others  map[string]int64 `json:"others,omitempty"`  // most rows of colleagues' batches in an org's queue
 	Stalled bool             `json:"stalled,omitempty"` // it was given up
+	// Doubt is how many creates nothing was heard of: what they may have made is
+	// not known to be ours, and is left alone.
+	Doubt int `json:"doubt,omitempty"`
 	// Late says that an interruption fell into it so that it shows nothing: it
 	// has to be done again.
 	Late bool `json:"late,omitempty"`
@@ -93,6 +96,7 @@ type turn struct {
 	moved   time.Time // last creation or end
 	stalled bool
 	late    bool
+	doubt   int
 	failed  error // why nothing more is sent and all is given up
 }
 
@@ -177,7 +181,7 @@ func (t *turn) next() time.Time {
 }
 
 func (t *turn) seen() seen {
-	out := seen{Began: t.began, Stalled: t.stalled, Late: t.late, Others: t.others}
+	out := seen{Began: t.began, Stalled: t.stalled, Late: t.late, Others: t.others, Doubt: t.doubt}
 	for i := range t.slots {
 		if t.slots[i].state == closed {
 			out.Lots = append(out.Lots, t.slots[i].out)

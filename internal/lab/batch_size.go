@@ -57,20 +57,20 @@ func (x batchSize) Estimate(e *Env) Estimate {
 	if o == nil {
 		return e.needBatches(Estimate{}, 1)
 	}
-	return e.pacedEstimate(o, x.rounds(e, o))
+	return e.needRoom(e.pacedEstimate(o, x.rounds(e, o)), o, sizeDepth)
 }
 
 func (x batchSize) Run(ctx context.Context, b *Bench) (*Result, error) {
 	o := b.env.roomiest()
 	rounds := x.rounds(b.env, o)
 	r := &Result{Config: map[string]any{"shape": batchShape, "org": o.Name, "depth": sizeDepth, "sizes": sizes, "repeats": sizeReps}}
-	probes, done, err := b.paced(ctx, o.Name, rounds, r, func(i int, done map[int]seen) bool {
+	p, err := b.paced(ctx, o.Name, rounds, r, func(i int, done map[int]seen) bool {
 		return !stalledBefore(rounds, i, done) // once is enough for a wait of hours
 	})
-	if err != nil && (len(done) == 0 || ctx.Err() != nil) {
+	if err != nil && (len(p.done) == 0 || ctx.Err() != nil) {
 		return nil, err
 	}
-	x.result(b.env, o.Name, rounds, probes, done, r)
+	x.result(b.env, o.Name, rounds, &p, r)
 	return r, err
 }
 
@@ -84,11 +84,11 @@ func stalledBefore(rounds []round, i int, done map[int]seen) bool {
 	return false
 }
 
-func (x batchSize) result(e *Env, org string, rounds []round, probes []seen, done map[int]seen, r *Result) {
+func (x batchSize) result(e *Env, org string, rounds []round, p *paced, r *Result) {
 	model := e.Cheap().ID
-	base := baselineOf(probes)
-	levels := levelsOf(rounds, done, &base)
-	r.addBaseline(org, model, probes, &base)
+	base := baselineOf(p.probes)
+	levels := levelsOf(rounds, p, &base)
+	r.addBaseline(org, model, p.probes, &base)
 	for i := range levels {
 		r.addLevel(org, model, &levels[i], base.Overhead)
 		r.Series = append(r.Series, levels[i].ends(model))
@@ -99,13 +99,13 @@ func (x batchSize) result(e *Env, org string, rounds []round, probes []seen, don
 	for _, n := range sizes {
 		var diffs []float64
 		for i := range levels {
-			if levels[i].chunk == n {
+			if levels[i].chunk == n && !levels[i].hour {
 				diffs = append(diffs, levels[i].slow.Log)
 				ends[n] = append(ends[n], levels[i].last.Seconds())
 			}
 		}
 		if len(diffs) == 0 {
-			r.NotShown = append(r.NotShown, fmt.Sprintf("batches of %s", group(n)))
+			r.NotShown = append(r.NotShown, fmt.Sprintf("batches of %s, at an hour that is not slow", group(n)))
 			continue
 		}
 		slow[n] = meanEffect(diffs)
@@ -122,14 +122,13 @@ func (batchSize) verdict(org string, slow map[int]effect, ends map[int][]float64
 	least, most := sizes[0], sizes[len(sizes)-1]
 	small, large := slow[least], slow[most]
 	r.Confidence = min(small.sure(), large.sure())
-	if base.drifted() {
-		r.Confidence *= 0.5
-	}
 	mean := func(n int) string {
 		v, _ := meanSD(ends[n])
 		return time.Duration(v * float64(time.Second)).Round(time.Minute).String()
 	}
 	switch {
+	case base.starved():
+		r.slowHour(org, base)
 	case small.N == 0 || large.N == 0:
 		r.Config["class"], r.Confidence = "undecided", 0
 		r.Verdict = "The sizes could not be compared: one of them was not measured"

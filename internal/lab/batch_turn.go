@@ -77,10 +77,19 @@ func (t *turn) bear(ctx context.Context, s *slot, err error) error {
 		return ctx.Err()
 	}
 	s.tries++
+	if unheard(err) {
+		t.doubt++
+	}
 	if !retryable(err) && !isQueueFull(err) || s.tries > mostTries || isBudget(err) {
 		t.giveUp(fmt.Errorf("batch %s of %d rows on %s: %w", s.key, s.Rows, s.Org, err))
 	}
 	return nil
+}
+
+// unheard says that a create may have made a batch of which nothing was heard.
+func unheard(err error) bool {
+	var refused *BatchRefusedError
+	return !isBudget(err) && (!errors.As(err, &refused) || refused.Refusal.Class == wire.Unknown504)
 }
 
 // isBudget says that there is not enough money for what was to be sent.
