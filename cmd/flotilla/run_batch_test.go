@@ -211,6 +211,44 @@ func TestCancelEndsBatches(t *testing.T) {
 	w.run(0, []string{"jobs", "rm", key, "--journal", w.path(".flotilla")})
 }
 
+// TestForgottenBatches: batches of a job that nobody carries are announced by
+// other runs, shown by jobs, and guard their job.
+func TestForgottenBatches(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, "default", 100, func(sc *emulator.Scenario) {
+		answersNumbers(sc)
+		sc.Batches.Overhead, sc.Batches.OverheadSD = time.Hour, 0
+	})
+	w.numbers(600)
+	w.run(4, w.numbersJob("--tier", "batch", "--deadline", "3m", "--orgs", "high"))
+	s := w.summary()
+	if len(s.RunningBatches) == 0 {
+		t.Fatal("no batch was left running")
+	}
+	n, rows := batchesText(len(s.RunningBatches)), 0
+	for _, b := range s.RunningBatches {
+		rows += b.Rows
+	}
+	other := w.args(w.path("in.jsonl"), "--prompt", "Again: {{.question}}", "--model", "claude-haiku-4-5", "--max-tokens", "100", "--limit", "2", "-o", w.path("other.jsonl"))
+	_, stderr := w.run(0, other)
+	if want := fmt.Sprintf("flotilla: warning: job %s has %s at the provider that nobody collects: %s,", s.JobID, n, plural(rows, "row")); !strings.Contains(stderr, want) {
+		t.Errorf("%q is not said:\n%s", want, stderr)
+	}
+	journal := []string{"--journal", w.path(".flotilla")}
+	for command, want := range map[string]string{
+		"list": n + " open", "show " + s.JobID: "high msgbatch_", "audit " + s.JobID: "open at the provider: " + n,
+	} {
+		if out, _ := w.run(0, append(append([]string{"jobs"}, strings.Fields(command)...), journal...)); !strings.Contains(out, want) {
+			t.Errorf("jobs %s does not say %q:\n%s", command, want, out)
+		}
+	}
+	_, stderr = w.run(1, append([]string{"jobs", "rm", s.JobID}, journal...))
+	if want := "jobs rm --abandon"; !strings.Contains(stderr, want) {
+		t.Errorf("%q is not said:\n%s", want, stderr)
+	}
+	w.run(0, append([]string{"jobs", "rm", "--abandon", s.JobID}, journal...))
+}
+
 // TestCapHoldsOverBatches: what is reserved for batches counts.
 func TestCapHoldsOverBatches(t *testing.T) {
 	t.Parallel()
