@@ -37,11 +37,12 @@ const (
 	kneeHaiku  = 800
 	kneeOpus   = 400
 
-	kneeLongest = 4 * time.Minute // of a level: small limits let few calls pass
-	kneeShort   = time.Minute     // of a low level
-	kneeTries   = 4               // of a level that an overload disturbed
-	kneeUnasked = 3               // refusals that no header foretold which end a level
-	disturbed   = 0.02            // share of 529s from which on a level is repeated
+	kneeLongest = 4 * time.Minute  // of a level: small limits let few calls pass
+	kneeShort   = time.Minute      // of a low level
+	kneeTries   = 4                // of a level that an overload disturbed
+	kneeUnasked = 3                // refusals that no header foretold which end a level
+	kneeRamp    = 20 * time.Second // in which the cap's places are opened: a sharp rise is refused
+	disturbed   = 0.02             // share of 529s from which on a level is repeated
 )
 
 // kneeShape is of every call that is counted.
@@ -180,10 +181,11 @@ type kneeSeen struct {
 
 // probeSeen is of some calls of the measured shape, few at a time.
 type probeSeen struct {
-	Latency float64                 `json:"latency_s"`
-	Use     [len(gaugeDims)]float64 `json:"use"`
-	N       int                     `json:"n"`
-	Closed  string                  `json:"closed,omitempty"`
+	Latency  float64                 `json:"latency_s"`
+	Use      [len(gaugeDims)]float64 `json:"use"`
+	N        int                     `json:"n"`
+	Closed   string                  `json:"closed,omitempty"`
+	ClosedBy string                  `json:"closed_by,omitempty"`
 }
 
 // levelDone is what a step of one level keeps.
@@ -216,7 +218,7 @@ func (b *Bench) kneeOf(ctx context.Context, t target) (kneeSeen, error) {
 		if conc == top {
 			k.cap = &k.levels[len(k.levels)-1]
 		}
-		if k.closed = v.drive.Closed; k.closed != "" || v.drive.Grown+v.drive.Suspect >= kneeUnasked {
+		if k.closed = v.drive.Closed; k.closed != "" || grown(&v) {
 			break
 		}
 	}
@@ -269,7 +271,7 @@ func (s *station) probe(ctx context.Context) (probeSeen, error) {
 		return probeSeen{}, err
 	}
 	v := s.seeLevel(d, 4)
-	p := probeSeen{Latency: v.latency.value, Use: s.gauges.use, N: v.latency.n, Closed: d.Closed}
+	p := probeSeen{Latency: v.latency.value, Use: s.gauges.use, N: v.latency.n, Closed: d.Closed, ClosedBy: d.ClosedBy}
 	if p.N == 0 && p.Closed == "" {
 		p.Closed = cmp.Or(d.Text, "no call was answered")
 	}
@@ -280,11 +282,11 @@ func (s *station) probe(ctx context.Context) (probeSeen, error) {
 // calls that no header foretold, an even pace finds what it lets pass.
 func (s *station) level(ctx context.Context, conc int, k *kneeSeen, p predicted, top bool) (levelDone, error) {
 	latency := time.Duration(k.probe.Latency * float64(time.Second))
-	c := course{conc: max(1, conc-1), spread: latency, canary: s.canaryEvery()}
+	c := course{conc: max(1, conc-1), spread: kneeRamp, canary: s.canaryEvery()}
 	if !top {
-		c.conc = conc
+		c.conc, c.spread = conc, latency
 		c.enough = func(d *drive) bool {
-			return d.Sent >= kneeLow+conc || s.clock.Now()-d.From > kneeShort || d.refused() >= kneeUnasked
+			return d.Sent >= kneeLow+conc || s.clock.Now()-d.From > kneeShort || d.refused() >= kneeUnasked || d.grown()
 		}
 		d, err := s.drive(ctx, c)
 		return levelDone{Drive: d}, err
@@ -295,7 +297,7 @@ func (s *station) level(ctx context.Context, conc int, k *kneeSeen, p predicted,
 			return levelDone{Drive: d}, err
 		}
 		if d.Hidden > 0 {
-			return s.uneven(ctx, d, p, conc)
+			return s.uneven(ctx, d, conc)
 		}
 	}
 	c.enough = s.enoughAtCap(k.calls)
@@ -303,15 +305,19 @@ func (s *station) level(ctx context.Context, conc int, k *kneeSeen, p predicted,
 	if err != nil || d.Closed != "" || d.Hidden < kneeUnasked {
 		return levelDone{Drive: d}, err
 	}
-	return s.uneven(ctx, d, p, conc)
+	return s.uneven(ctx, d, conc)
 }
 
 // uneven goes on at an even pace after refusals that no header foretold.
-func (s *station) uneven(ctx context.Context, d drive, p predicted, conc int) (levelDone, error) {
+func (s *station) uneven(ctx context.Context, d drive, conc int) (levelDone, error) {
 	if d.Dim == "concurrency" {
 		return levelDone{Drive: d}, nil
 	}
-	hidden, err := s.pacedTop(ctx, min(p.perMin, s.limit(0)), conc)
+	shape, perMin := tinyShape, s.limit(0)
+	if i := dimOf(d.Dim); i > 0 { // the text names tokens
+		shape, perMin = s.shape, s.limit(i)/s.gauges.use[i]
+	}
+	hidden, err := s.pacedTop(ctx, perMin, shape, conc)
 	return levelDone{Drive: d, Hidden: &hidden}, err
 }
 
@@ -327,7 +333,7 @@ func (s *station) enoughAtCap(calls int) func(d *drive) bool {
 			}
 		}
 		switch {
-		case d.Hidden >= kneeUnasked || d.Grown+d.Suspect >= kneeUnasked:
+		case d.Hidden >= kneeUnasked || d.grown():
 			return true
 		case float64(d.Overloaded) > disturbed*float64(calls):
 			return true
@@ -345,6 +351,13 @@ func (s *station) enoughAtCap(calls int) func(d *drive) bool {
 		}
 		return true
 	}
+}
+
+// grown says that acceleration holds a level back and not only its beginning:
+// the refusal tells a ceiling, which rises by little a minute, or several rises
+// in a row were refused.
+func (d *drive) grown() bool {
+	return d.CeilingNow > 0 || d.Grown+d.Suspect >= kneeUnasked
 }
 
 // calm waits until an overload is over: four small calls in a row are answered.

@@ -109,6 +109,18 @@ func (g *gauges) usedSince(i int, at time.Duration) float64 {
 	return used
 }
 
+// rateUntil is how many calls a second went in the last seconds before an
+// instant.
+func (g *gauges) rateUntil(at time.Duration) float64 {
+	n := 0
+	for _, s := range g.sends {
+		if s.full && s.at > at-riseSpan && s.at <= at {
+			n++
+		}
+	}
+	return float64(n) / riseSpan.Seconds()
+}
+
 // level is what bucket i holds now; false: no header shows it.
 func (g *gauges) level(i int, now time.Duration) (float64, bool) {
 	b := &g.of[i]

@@ -16,45 +16,38 @@ type hiddenTop struct {
 // Of the search.
 const (
 	pacedOver     = 1.02 // times what is thought to pass
-	pacedStep     = 1.15 // where nothing was refused
 	pacedRefusals = 7    // of one try: colleagues' calls may be among those refused
 	pacedFor      = 100 * time.Second
 	pacedTries    = 4
 	pacedFar      = 0.08 // share of refusals above which the pace was far too high
 )
 
-// pacedTop sends at an even pace a little above what is thought to pass. At a
-// refusal the bucket is empty, so that what passes between two of them is what
-// refilled. New calls go before retry-after is over: none of them is one that
-// was refused.
-func (s *station) pacedTop(ctx context.Context, perMin float64, cap int) (hiddenTop, error) {
-	pace := pacedOver * perMin / 60
+// pacedTop empties the bucket, up to the first refusal, and then sends at an
+// even pace a little above what is thought to pass (calls a minute). At a refusal
+// the bucket is empty, so that what passes between two of them is what refilled.
+// New calls go before retry-after is over: none of them is one that was refused.
+func (s *station) pacedTop(ctx context.Context, perMin float64, shape Shape, cap int) (hiddenTop, error) {
 	found := hiddenTop{Bound: true}
 	for range pacedTries {
-		began := s.clock.Now()
+		began, most := s.clock.Now(), drainCalls(perMin)*3/2
 		d, err := s.drive(ctx, course{
-			conc: cap, pace: pace, open: true,
-			enough: func(d *drive) bool { return d.refused() >= pacedRefusals || s.clock.Now()-d.From > pacedFor },
+			conc: cap, shape: shape, pace: drainPace * perMin / 60, after: pacedOver * perMin / 60, spread: time.Second, open: true,
+			enough: func(d *drive) bool {
+				return d.refused() >= pacedRefusals || s.clock.Now()-d.From > pacedFor && d.refused() == 0 || d.Sent > most+int(2*perMin)
+			},
 		})
 		if err != nil || d.Closed != "" || d.Grown > 0 {
 			return found, err
 		}
 		passed, span := between(s.sentFrom(began))
-		rate := float64(passed) / span.Seconds()
 		if d.refused() < 3 || span <= 0 {
-			kept := float64(d.Sent-d.refused()) / (d.To - d.From).Seconds()
-			found = hiddenTop{PerMin: 60 * kept, Calls: d.Sent, Bound: true}
-			if kept < 0.97*pace { // the places in flight hold it back
-				return found, nil
-			}
-			pace *= pacedStep
-			continue
+			return hiddenTop{PerMin: float64(d.Sent-d.refused()) / (d.To - d.From).Minutes(), Calls: d.Sent, Bound: true}, nil
 		}
-		found = hiddenTop{PerMin: 60 * rate, SE: 60 / span.Seconds(), Calls: passed}
+		found = hiddenTop{PerMin: float64(passed) / span.Minutes(), SE: 1 / span.Minutes(), Calls: passed}
 		if float64(d.refused()) < pacedFar*float64(passed) {
 			return found, nil
 		}
-		pace = pacedOver * rate
+		perMin = found.PerMin
 	}
 	return found, nil
 }

@@ -24,8 +24,9 @@ func (r *Result) fromKnees(e *Env, seen []kneeSeen) {
 		if k.drift != "" {
 			r.NotShown = append(r.NotShown, fmt.Sprintf("%s %s: %s", k.org.Name, k.model.ID, k.drift))
 		}
-		if len(k.levels) == 0 {
+		if k.closed != "" || len(k.levels) == 0 {
 			sure = 0.5
+			r.addClosed(k)
 			continue
 		}
 		f := k.find(e)
@@ -63,9 +64,10 @@ func (k *kneeSeen) find(e *Env) kneeFound {
 	}
 	if grown(f.level) {
 		f.atLeast, f.firm = true, false
+		f.perMin = k.below()
 	}
 	f.conc = interval{value: float64(f.level.conc), low: float64(f.level.conc), high: float64(f.level.conc), n: f.level.drive.Sent}
-	if slope := f.hinge.slope; !f.atLeast && slope.value > 0 {
+	if slope := f.hinge.slope; (!f.atLeast || grown(f.level)) && slope.value > 0 {
 		top := f.perMin
 		f.conc = interval{top.value / slope.value, top.value / slope.value, top.value / slope.value, slope.n}
 		spread := math.Hypot(top.half(), slope.half()) * f.conc.value
@@ -85,7 +87,28 @@ func (k *kneeSeen) highest() *levelSeen {
 
 // grown says that refusals of acceleration, or such that name nothing while all
 // levels have room, ended a level.
-func grown(v *levelSeen) bool { return v.drive.Grown+v.drive.Suspect >= kneeUnasked }
+func grown(v *levelSeen) bool { return v.drive.grown() }
+
+// below is what acceleration lets pass: the ceiling that its refusal tells, else
+// the highest level without one.
+func (k *kneeSeen) below() interval {
+	if c, use := k.highest().drive.CeilingNow, k.probe.Use[dimInput]; c > 0 && use > 0 {
+		return interval{c / use, c / use, c / use, 1}
+	}
+	best := interval{}
+	for i := range k.levels {
+		if v := &k.levels[i]; !grown(v) && v.rate.known() && v.rate.value > best.value {
+			best = v.rate.interval
+		}
+	}
+	return best
+}
+
+// Indices into gaugeDims.
+const (
+	dimInput  = 1
+	dimOutput = 2
+)
 
 // rates are the points of the hinge: each level, and for the slope what one
 // place in flight does in the levels that a gate held, where latency there is
@@ -94,6 +117,12 @@ func (k *kneeSeen) rates() []rate {
 	var points []rate
 	for i := range k.levels {
 		v := &k.levels[i]
+		if h := v.hidden; h != nil {
+			if !h.Bound {
+				points = append(points, rate{float64(v.conc), h.PerMin, max(h.SE, 1e-3*h.PerMin)})
+			}
+			continue
+		}
 		if v.rate.known() {
 			points = append(points, rate{float64(v.conc), v.rate.value, max(v.rate.half()*v.rate.value/1.96, 1e-3*v.rate.value)})
 		}
@@ -180,7 +209,7 @@ func (k *kneeSeen) bound(f *kneeFound) Bound {
 			b.Limit = DimName(wire.Requests)
 		}
 		text("refused although no header shows it empty")
-		b.Signs = append(b.Signs, fmt.Sprintf("%.0f calls/min pass between refusals at an even pace, where latency would let pass %.0f", v.hidden.PerMin, v.capped()))
+		b.Signs = append(b.Signs, fmt.Sprintf("%.0f calls/min pass between refusals at an even pace, where latency would let pass %.0f", v.hidden.PerMin, 60*safeRatio(float64(v.conc), k.probe.Latency)))
 	case v.gate != "":
 		b.Limit = v.gate
 		b.Signs = v.gateSigns()
@@ -192,12 +221,7 @@ func (k *kneeSeen) bound(f *kneeFound) Bound {
 }
 
 // capped is what concurrency and latency alone let pass at the level.
-func (v *levelSeen) capped() float64 {
-	if v.latency.value <= 0 {
-		return 0
-	}
-	return 60 * float64(v.conc) / v.latency.value
-}
+func (v *levelSeen) capped() float64 { return 60 * safeRatio(float64(v.conc), v.latency.value) }
 
 func (v *levelSeen) gateSigns() []string {
 	signs := []string{fmt.Sprintf("%s came down to %.0f %% of what it holds, others stayed above: %s", v.gate, 100*v.lowest[v.gate], v.levelsSaid(v.gate))}
@@ -244,6 +268,25 @@ func (v *levelSeen) levelsSaid(but string) string {
 	return strings.Join(said, ", ")
 }
 
+// addClosed says which limit kept an org from being measured.
+func (r *Result) addClosed(k *kneeSeen) {
+	v := levelSeen{}
+	by := k.probe.ClosedBy
+	if len(k.levels) > 0 {
+		v = k.levels[len(k.levels)-1]
+		by = v.drive.ClosedBy
+	}
+	if by == "" {
+		return
+	}
+	b := Bound{Org: k.org.Name, Pool: k.model.Pool, Tier: Sync, Limit: by, Whose: "Anthropic", Signs: []string{k.closed}}
+	if dimOf(by) >= 0 {
+		b.Whose = "yours and colleagues'"
+		b.Signs = append(b.Signs, "of this experiment's calls there were few: others use it up")
+	}
+	r.Binding = append(r.Binding, b)
+}
+
 // addKnee adds the metrics of one target.
 func (r *Result) addKnee(k *kneeSeen, f *kneeFound) {
 	of := func(name, unit string, iv interval) Metric {
@@ -257,7 +300,7 @@ func (r *Result) addKnee(k *kneeSeen, f *kneeFound) {
 			top.Note = "acceleration refused more"
 		}
 	}
-	out := of("knee_output_tokens_per_min", "tokens/min", f.perMin.times(k.probe.Use[2]))
+	out := of("knee_output_tokens_per_min", "tokens/min", f.perMin.times(k.probe.Use[dimOutput]))
 	out.Bound = top.Bound
 	r.Metrics = append(r.Metrics, top, conc, out)
 	series := Series{Name: "throughput", Org: k.org.Name, Model: k.model.ID, X: "calls in flight", Y: "calls/min"}
@@ -273,9 +316,12 @@ func (r *Result) addKnee(k *kneeSeen, f *kneeFound) {
 		series.Points = append(series.Points, []float64{float64(v.conc), rate.value, rate.low, rate.high})
 		m := of("throughput", "calls/min", rate)
 		m.At, m.Provisional = fmt.Sprintf("concurrency %d, step %d", v.conc, i+1), rate.half() > 0.03
-		l := of("latency", "s", v.latency)
-		l.At = m.At
-		r.Metrics = append(r.Metrics, m, l)
+		r.Metrics = append(r.Metrics, m)
+		if v.hidden == nil && v.latency.known() {
+			l := of("latency", "s", v.latency)
+			l.At = m.At
+			r.Metrics = append(r.Metrics, l)
+		}
 	}
 	slices.SortStableFunc(series.Points, func(a, b []float64) int { return int(a[0] - b[0]) })
 	r.Series = append(r.Series, series)

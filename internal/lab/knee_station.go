@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -27,7 +28,10 @@ type station struct {
 	salt      uint64
 	notBefore time.Duration
 	brake     time.Duration // the last pause after an overload
-	closed    string        // why the org cannot be measured any more
+	ramp      time.Duration // when places in flight began to be opened
+	rise      rise
+	closed    string // why the org cannot be measured any more
+	closedBy  string // the limit that is to blame; empty: no limit
 	freed     chan struct{}
 }
 
@@ -52,8 +56,9 @@ type course struct {
 	shape  Shape         // zero: the station's
 	spread time.Duration // over which the places in flight are opened: a warm-up ramp
 	pace   float64       // calls a second at most; 0: no pace
+	after  float64       // the pace from the first refusal on; 0: the same
 	canary time.Duration // between calls of a control of drift; 0: none
-	open   bool          // no gate: refusals are what is looked for
+	open   bool          // no gate and no pause: refusals are what is looked for
 	// enough is asked before each send; nil: never.
 	enough func(d *drive) bool
 }
@@ -81,6 +86,7 @@ type drive struct {
 	Ceiling    float64 `json:"ceiling_next"`
 	Places     int     `json:"places,omitempty"` // in flight when concurrency was refused
 	Closed     string  `json:"closed,omitempty"`
+	ClosedBy   string  `json:"closed_by,omitempty"`
 }
 
 // refused counts 429s.
@@ -101,7 +107,7 @@ func (s *station) drive(ctx context.Context, c course) (drive, error) {
 	if c.canary > 0 {
 		f.wg.Go(func() { s.watch(quiet, f) })
 	}
-	f.next = s.clock.Now()
+	f.next, s.ramp = d.From, d.From
 	for s.wait(f) {
 		s.launch(f)
 	}
@@ -110,7 +116,7 @@ func (s *station) drive(ctx context.Context, c course) (drive, error) {
 	s.mu.Unlock()
 	hush()
 	f.wg.Wait()
-	d.Closed = s.closed
+	d.Closed, d.ClosedBy = s.closed, s.closedBy
 	return d, context.Cause(f.ctx)
 }
 
@@ -137,14 +143,28 @@ func (s *station) wait(f *trip) bool {
 		}
 		wait := s.holds(f)
 		if wait <= 0 {
-			if now := s.clock.Now(); f.pace > 0 {
-				f.next = max(f.next, now-time.Second) + time.Duration(float64(time.Second)/f.pace)
-			}
+			f.paced(s.clock.Now(), s.rise)
 			s.mu.Unlock()
 			return true
 		}
 		s.mu.Unlock()
 		s.pause(f.ctx, wait)
+	}
+}
+
+// paced sets when the next call may go.
+func (f *trip) paced(now time.Duration, rise rise) {
+	if f.after > 0 && f.d.refused() > 0 {
+		f.pace = f.after
+	}
+	pace := f.pace
+	if most := rise.at(now); most > 0 && (pace == 0 || most < pace) {
+		pace = most
+	}
+	if pace == 0 {
+		f.next = now
+	} else {
+		f.next = max(f.next, now-time.Second) + time.Duration(float64(time.Second)/pace)
 	}
 }
 
@@ -163,7 +183,7 @@ func (s *station) pause(ctx context.Context, span time.Duration) {
 func (s *station) holds(f *trip) time.Duration {
 	now, d := s.clock.Now(), f.d
 	places := f.conc
-	if past := now - d.From; past < f.spread {
+	if past := max(0, now-s.ramp); past < f.spread {
 		places = 1 + int(float64(f.conc-1)*float64(past)/float64(f.spread))
 	}
 	switch {
@@ -171,7 +191,7 @@ func (s *station) holds(f *trip) time.Duration {
 		return lookAgain
 	case now < s.notBefore:
 		return s.notBefore - now
-	case now < f.next && f.pace > 0:
+	case now < f.next:
 		return f.next - now
 	case f.open:
 		return 0
@@ -181,6 +201,7 @@ func (s *station) holds(f *trip) time.Duration {
 		d.Held, d.Gate, d.HeldAt = now, DimName(dim), d.Sent
 	}
 	if dim, ok := s.gauges.crowded(crowdedAfter); ok {
+		s.closedBy = DimName(dim)
 		s.closed = fmt.Sprintf("others keep %s below %.0f %% of what it holds", DimName(dim), 100*s.env.soft())
 	}
 	return wait
@@ -240,7 +261,7 @@ func (s *station) take(r *Record, d *drive, full, open bool) {
 	case r.Is(wire.RateLimited):
 		d.Suspect++
 	case r.Refused() || r.Status >= 400:
-		s.closed = r.Err
+		s.closed, s.closedBy = r.Err, closers[r.Class.Class]
 	default:
 		d.Failed++
 		return
@@ -252,7 +273,34 @@ func (s *station) take(r *Record, d *drive, full, open bool) {
 		return // what passes between refusals is what is looked for
 	}
 	s.notBefore = max(s.notBefore, s.clock.Now()+max(hold, r.RetryAfter))
+	if d.Grown+d.Suspect > 0 && r.Refused() {
+		s.rise = rise{from: s.notBefore, base: max(1, riseAgain*s.gauges.rateUntil(r.Sent))}
+	}
 }
+
+// rise lets calls grow slowly again after a rise that was too sharp: from a pace
+// of base calls a second. The zero value is no limit.
+type rise struct {
+	from time.Duration
+	base float64
+}
+
+const (
+	riseAgain = 0.8  // of what went before the refusal
+	riseBy    = 0.03 // a second: doubled in 23 s
+	riseSpan  = 10 * time.Second
+)
+
+// at is the pace at an instant; 0: any.
+func (r rise) at(now time.Duration) float64 {
+	if r.base == 0 {
+		return 0
+	}
+	return r.base * math.Exp(riseBy*max(0, (now-r.from).Seconds()))
+}
+
+// closers are limits that end the use of an org for longer than a measurement.
+var closers = map[wire.Class]string{wire.Spend: "spend", wire.Credit: "spend", wire.Daily: "tpd"}
 
 // canaryShape is a fixed small call.
 var canaryShape = Shape{In: 40, Out: 1, MaxTokens: 1}
