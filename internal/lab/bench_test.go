@@ -337,3 +337,31 @@ func TestSchema(t *testing.T) {
 		}
 	}
 }
+
+// What was tried again is counted, and what came to about 0 is named.
+func TestTotalsSayWhatHappened(t *testing.T) {
+	sc := scenario(t, "tier-start")
+	sc.Orgs[0].Limits.Requests = 30
+	sc.Flaky = emulator.Flaky{Before: 0.5}
+	virtual(t, sc, func(t *testing.T, env *Env, s *emulator.Server) {
+		b := bench(t, env)
+		b.Expect(Rule{FloorFor: -1, Refusals: -1})
+		for range 29 {
+			if _, err := b.Insist(t.Context(), hello("high")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		records := b.Records()
+		sum := totals(records, b.clock.Now())
+		if sum.Retries == 0 || sum.Calls != len(records) || sum.Succeeded+sum.Other+sum.Steady != sum.Calls || int64(sum.Calls) != s.Stats().Requests {
+			t.Errorf("%+v of %d records", sum, len(records))
+		}
+		low := []Record{
+			{Org: "high", Model: "claude-haiku-4-5", Read: &Reading{Requests: &Level{Remaining: 1000}, Input: &Level{Remaining: 500}}},
+			{Org: "high", Model: "claude-haiku-4-5", Read: &Reading{Requests: &Level{Remaining: 19}, Input: &Level{Remaining: 10}}},
+		}
+		if got := b.emptied(low); !slices.Equal(got, []string{"high haiku-4.5 rpm"}) {
+			t.Errorf("emptied %v", got)
+		}
+	})
+}

@@ -73,6 +73,20 @@ func TestResetsDoNotSeeOthers(t *testing.T) {
 	}
 }
 
+// Readings that drift within their noise do not make a sure number.
+func TestRestlessIsWider(t *testing.T) {
+	var g []moment
+	for i := range 100 {
+		at := float64(i) * 0.1
+		g = append(g, moment{t: at, sum: 19.9*at + float64(i%2*2-1)})
+	}
+	sure := slope([][]moment{g})
+	wide := restless(sure, [][]moment{g})
+	if sure.high >= 20 || wide.high < 20 || wide.low >= sure.low || wide.value != sure.value {
+		t.Errorf("sure %+v, restless %+v", sure, wide)
+	}
+}
+
 func TestTFor(t *testing.T) {
 	for df, want := range map[float64]float64{4: 2.776, 10: 2.228, 30: 2.042, 100: 1.984} {
 		if got := tFor(df); math.Abs(got/want-1) > 0.02 {

@@ -21,7 +21,7 @@ const (
 func (b *Bench) Insist(ctx context.Context, s Shot) (Record, error) {
 	began, wait := b.clock.Now(), time.Second
 	for try := 0; ; try++ {
-		r, err := b.send(ctx, s, b.clock.Now(), false)
+		r, err := b.sendAs(ctx, s, Record{Due: b.clock.Now(), Retry: try > 0})
 		if err != nil || !r.passing() || try+1 == insistTries || b.clock.Now()-began > insistFor {
 			return r, err
 		}

@@ -50,6 +50,33 @@ func slope(groups [][]moment) fit {
 	return fit{b, b - half, b + half, n}
 }
 
+// restless widens the interval of a slope whose readings do not lie on a line:
+// what disturbs them (others at work, a busy machine, a network that is slowest
+// right after a burst) may drift with time, which least squares takes for slope.
+// It allows for a drift whose spread over a group is that of the readings.
+func restless(f fit, groups [][]moment) fit {
+	var sum, length float64
+	n := 0
+	for _, g := range groups {
+		if len(g) < 3 {
+			continue
+		}
+		mt, ms := means(g)
+		for _, p := range g {
+			off := p.sum - ms - f.value*(p.t-mt)
+			sum += off * off
+		}
+		n += len(g)
+		length = max(length, g[len(g)-1].t-g[0].t)
+	}
+	if n < 3 || length <= 0 {
+		return f
+	}
+	drift := math.Sqrt(12*sum/float64(n)) / length // a line of slope b spreads by b·length/√12
+	f.low, f.high = f.low-drift, f.high+drift
+	return f
+}
+
 func means(g []moment) (t, sum float64) {
 	for _, p := range g {
 		t += p.t

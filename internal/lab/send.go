@@ -19,7 +19,12 @@ func (b *Bench) Send(ctx context.Context, s Shot) (Record, error) {
 }
 
 func (b *Bench) send(ctx context.Context, s Shot, due time.Duration, canary bool) (Record, error) {
-	r := Record{Org: s.Org, Model: s.Model, Due: due, Canary: canary}
+	return b.sendAs(ctx, s, Record{Due: due, Canary: canary})
+}
+
+// sendAs sends what r, but for its outcome, describes.
+func (b *Bench) sendAs(ctx context.Context, s Shot, r Record) (Record, error) {
+	r.Org, r.Model = s.Org, s.Model
 	model, ok := b.env.Model(s.Model)
 	if b.links[s.Org] == nil || !ok {
 		return r, fmt.Errorf("no org %q or no price for %q", s.Org, s.Model)
@@ -94,7 +99,8 @@ func (b *Bench) Open(ctx context.Context, arrivals iter.Seq[time.Duration], shot
 		if err := b.clock.Until(f.ctx, due); err != nil {
 			break
 		}
-		f.launch(i, func() (Record, error) { return b.send(f.sends, shot(i), due, false) })
+		s := shot(i)
+		f.launch(i, func() (Record, error) { return b.send(f.sends, s, due, false) })
 		i++
 	}
 	return f.land()
@@ -112,9 +118,10 @@ func (b *Bench) Ladder(ctx context.Context, conc, n int, shot func(i int) Shot) 
 		if f.ctx.Err() != nil {
 			break
 		}
+		s := shot(i)
 		f.launch(i, func() (Record, error) {
 			defer func() { <-places }()
-			return b.send(f.sends, shot(i), b.clock.Now(), false)
+			return b.send(f.sends, s, b.clock.Now(), false)
 		})
 	}
 	return f.land()

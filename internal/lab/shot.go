@@ -36,6 +36,7 @@ type Record struct {
 	Org    string `json:"org"`
 	Model  string `json:"model"`
 	Tier   string `json:"tier,omitempty"`   // empty: sync
+	Retry  bool   `json:"retry,omitempty"`  // after a failure of the same call
 	Canary bool   `json:"canary,omitempty"` // of the drift control
 
 	Due       time.Duration `json:"due"`        // when it was meant to go
