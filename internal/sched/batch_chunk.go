@@ -94,7 +94,7 @@ func (c *Core) horizonRows(s *stream, q *batchQueue) int64 {
 	if math.IsInf(end, 1) {
 		return maxBatchRows
 	}
-	n := horizonShare * q.rate() * (end - q.start())
+	n := horizonShare * q.rate() * (end - startSpread*q.start())
 	return int64(max(0, min(n, maxBatchRows)))
 }
 
@@ -114,8 +114,13 @@ func (c *Core) rowsByDue(s *stream, q *batchQueue) int64 {
 	return int64(max(0, min(n, maxBatchRows)))
 }
 
-// horizonShare of the time left is counted on, for batches differ.
-const horizonShare = 0.8
+// horizonShare of the time left is counted on, and a start that is slower than
+// most, for batches differ: one that ends late costs all its rows' time, one that
+// was not begun a second of sync.
+const (
+	horizonShare = 0.8
+	startSpread  = 1.6
+)
 
 // vary takes up to 4 % off a batch, so that time and number of rows tell the
 // batches of one second apart where the answer to a create was lost. The last
