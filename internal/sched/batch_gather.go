@@ -74,6 +74,11 @@ func (c *Core) gatherPile(s *stream, p *pile) bool {
 			continue
 		}
 		q := l.org.batches
+		if at := q.unheard(c.now); at > c.now {
+			l.blame = LimitBatchQueue // the others wait with it, else they would take all
+			c.batchWake(at)
+			return false
+		}
 		q.open()
 		if l.why == LimitAIMD { // open may have moved it
 			l.why, l.opens = c.createGate(l)

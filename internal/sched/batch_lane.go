@@ -45,8 +45,8 @@ func (c *Core) createGate(l *lane) (Limit, time.Duration) {
 	if c.now < q.full {
 		return LimitBatchQueue, q.full
 	}
-	if q.listing && !q.heard && c.now < q.listed+listWait {
-		return LimitBatchQueue, q.listed + listWait
+	if at := q.unheard(c.now); at > c.now {
+		return LimitBatchQueue, at
 	}
 	if at := q.calls.free(c.now); at > c.now {
 		return LimitBatchRPM, at

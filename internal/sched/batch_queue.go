@@ -162,6 +162,15 @@ func (c *Core) listQueues() {
 	}
 }
 
+// unheard is until when the first listing of the queue is awaited; now or
+// before: it is not.
+func (q *batchQueue) unheard(now time.Duration) time.Duration {
+	if q.listing && !q.heard {
+		return q.listed + listWait
+	}
+	return now
+}
+
 // lister is a lane of the queue that has work, or nil.
 func (q *batchQueue) lister(c *Core) *lane {
 	if q.org.park.on {

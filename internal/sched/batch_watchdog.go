@@ -32,16 +32,23 @@ const (
 	depthLeast   = 1000 // rows of ours that are no depth: it was something else
 )
 
-// bound is the age above which a batch counts as stalled. Where all is slow,
-// small batches wait behind large ones that were begun before.
-func (c *Core) bound(q *batchQueue, rows int64) time.Duration {
+// bound is the age above which a batch counts as stalled: no less than that of
+// any that was made before it and has not ended, for it may wait for their
+// places.
+func (c *Core) bound(q *batchQueue, b *batch) time.Duration {
+	most := q.bound(b.rows)
+	for _, x := range c.bat.live {
+		if x.id < b.id && x.lane.org == q.org && x.queued && x.rows > b.rows {
+			most = max(most, q.bound(x.rows))
+		}
+	}
+	return most
+}
+
+// bound is that of batches of a size.
+func (q *batchQueue) bound(rows int64) time.Duration {
 	prior := secs(priorWait) + float64(rows)/priorRate
 	if q.rates.n > 0 && q.rate() < priorRate {
-		for _, b := range c.bat.live {
-			if b.lane.org == q.org && b.queued {
-				rows = max(rows, b.rows)
-			}
-		}
 		prior = max(prior, q.start()+float64(rows)/q.rate())
 	} else if a := &q.arms[classOf(rows)]; a.took.n > 0 {
 		prior = a.took.quantile(0.9)
@@ -57,7 +64,7 @@ func (c *Core) watchBatches() {
 			continue
 		}
 		q := b.lane.org.batches
-		if due := max(b.created, b.watched) + c.bound(q, b.rows); c.now < due {
+		if due := max(b.created, b.watched) + c.bound(q, b); c.now < due {
 			c.batchWake(due)
 			continue
 		}
@@ -101,7 +108,7 @@ func (c *Core) tendStall(q *batchQueue) {
 		s.begun = true
 		left := q.own
 		for _, b := range c.bat.live {
-			if b.lane.org == q.org && b.sure && b.step == batchPlaced && !b.canceling && !b.stream.closed && c.now-b.created > c.bound(q, b.rows)/2 {
+			if b.lane.org == q.org && b.sure && b.step == batchPlaced && !b.canceling && !b.stream.closed && c.now-b.created > c.bound(q, b)/2 {
 				b.doomed, b.witness = true, true
 				s.asked++
 				if left -= b.rows; left <= q.own/2 {
@@ -142,7 +149,7 @@ func (c *Core) judgeStall(q *batchQueue) {
 	}
 	s.dead, s.next, s.gap = true, c.now, 0
 	for _, b := range c.bat.live {
-		if b.lane.org == q.org && (b.stalled || c.now-b.created > c.bound(q, b.rows)/2) {
+		if b.lane.org == q.org && (b.stalled || c.now-b.created > c.bound(q, b)/2) {
 			b.doomed = true
 		}
 	}
