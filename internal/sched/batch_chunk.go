@@ -95,6 +95,9 @@ func (c *Core) horizonRows(s *stream, q *batchQueue) int64 {
 		return maxBatchRows
 	}
 	n := horizonShare * q.rate() * (end - startSpread*q.start())
+	if !sync {
+		n = max(n, tailRows) // nothing else takes them
+	}
 	return int64(max(0, min(n, maxBatchRows)))
 }
 
