@@ -93,12 +93,24 @@ func (f *Fleet) backlogs(now time.Duration, s *stream) (changed []*sched.Backlog
 		})
 	}
 	for i := range s.left {
-		if l := &s.left[i]; l.Rows > 0 && backlogOf(left, l.Pool).Pool == "" {
+		if l := &s.left[i]; l.Rows != 0 && backlogOf(left, l.Pool).Pool == "" {
 			changed = append(changed, &sched.Backlog{Stream: s.id, Pool: f.pools[l.Pool].id})
 		}
 	}
 	s.left = append(s.left[:0], left...)
 	return changed
+}
+
+// tellAnew sees to it that the core is told of a pool again: it has counted what
+// it gathered by itself, so that what looks to us as it did before, where as
+// many rows came back meanwhile, need not be what it believes.
+func (s *stream) tellAnew(pool string) {
+	s.gathered = true
+	for i := range s.left {
+		if s.left[i].Pool == pool {
+			s.left[i].Rows = -1
+		}
+	}
 }
 
 // backlogOf is the entry of a pool; one without a name: there is none.

@@ -23,8 +23,8 @@ func (f *Fleet) gather(now time.Duration, g *sched.Gather) {
 	if s == nil || s.deque == nil || s.closed || f.fatal != nil {
 		return
 	}
-	s.gathered = true
 	l := &f.lanes[g.Lane]
+	s.tellAnew(l.pool.name)
 	want := Chunk{Pool: l.pool.name, Rows: int(min(g.Rows, wire.MaxBatchRows)), Bytes: min(g.Bytes, maxBatchBytes), Worst: Money(g.Worst)}
 	rows, err := s.deque.PullFar(want)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -115,7 +115,7 @@ func (f *Fleet) releaseBatch(now time.Duration, r *sched.ReleaseBatch) {
 		step = BatchLost
 		f.tellBatch(now, b, BatchGone, f.clock.wall(now).Sub(b.at))
 	}
-	f.cancelRows(now, b)
+	f.cancelRows(now, b, r.Lost)
 	if b.intended {
 		f.commits.put(entry{record: f.batchRecord(now, b, step)})
 	}
@@ -124,12 +124,18 @@ func (f *Fleet) releaseBatch(now time.Duration, r *sched.ReleaseBatch) {
 }
 
 // cancelRows settles what a batch did not answer where the stream only ends
-// batches.
-func (f *Fleet) cancelRows(now time.Duration, b *batch) {
+// batches. Of a lost one each row may have been billed.
+func (f *Fleet) cancelRows(now time.Duration, b *batch, lost bool) {
 	for i := range b.rows {
-		if r := &b.rows[i]; b.stream.opt.CancelBatches && !r.done {
-			f.settleRow(now, b, r, Result{Err: &CanceledError{}}, Record{})
+		r := &b.rows[i]
+		if !b.stream.opt.CancelBatches || r.done {
+			continue
 		}
+		rec := Record{}
+		if lost {
+			r.inDoubt, rec = true, Record{Charged: r.worst, InDoubt: true}
+		}
+		f.settleRow(now, b, r, Result{Err: &CanceledError{}}, rec)
 	}
 }
 

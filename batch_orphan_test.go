@@ -166,6 +166,39 @@ func TestCancelBatches(t *testing.T) {
 	})
 }
 
+// Where a batch of a canceled job can never be seen again its rows settle
+// canceled, and what they may have cost stays in doubt.
+func TestACanceledBatchThatIsNeverSeenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{after: 5 * time.Minute}
+		all := bodies(50)
+		state, book := leftRunning(t, d, []string{"high"}, all)
+		d.get = func(string, int) int { return 404 }
+		cfg := d.config()
+		cfg.Store = book
+		fleet := newFleet(t, cfg)
+		src := state.resumed(fleet, all)
+		report, err := fleet.Carry(t.Context(), src, flotilla.Options{
+			Route: onlyBatches(), N: 50, Name: "j", Batches: state.open, CancelBatches: true,
+		})
+		if err != nil || report.Cause != flotilla.Finished {
+			t.Fatalf("%v, %v, %+v", report.Cause, err, report.Running)
+		}
+		worst := flotilla.Money(0)
+		for _, b := range state.open {
+			worst += b.Worst
+		}
+		for _, r := range src.got {
+			if r.InDoubt != 1 || r.Cost == 0 {
+				t.Errorf("%+v", r)
+			}
+		}
+		if end := book.standing(t); len(end.open) > 0 || end.spent < state.spent+worst {
+			t.Errorf("open %+v, %v spent, %v may have been billed", end.open, end.spent, worst)
+		}
+	})
+}
+
 // A batch whose create is in doubt is not cancelled before it is proven ours.
 func TestABatchInDoubtIsNotCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
