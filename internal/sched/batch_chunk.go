@@ -68,7 +68,9 @@ func (c *Core) chunkFor(s *stream, p *pile, l *lane) (k lot, why Limit, at time.
 	if p.Bytes > 0 {
 		rows = min(rows, max(1, int64(float64(l.maxBytes)/p.Bytes)))
 	}
-	rows = min(rows, left, maxBatchRows)
+	if rows = min(rows, left, maxBatchRows); left-rows < min(rows, tailRows) && left <= min(q.room(), maxBatchRows) && !k.canary {
+		rows = left // no crumbs
+	}
 	if rows < 1 {
 		return k, LimitBatchQueue, Never
 	}

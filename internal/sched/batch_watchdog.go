@@ -143,8 +143,8 @@ func (c *Core) judgeStall(q *batchQueue) {
 	s := &q.stall
 	if s.succeeded > 0 {
 		rate := s.succeeded / s.ran
-		c.clear(q)
 		q.slowed(rate)
+		c.clear(q)
 		return
 	}
 	s.dead, s.next, s.gap = true, c.now, 0

@@ -9,6 +9,11 @@
 // owns every retry. The law and its numbers are facts/control.md, parts B and
 // C; comments cite its sections.
 //
+// A batch is one thing to it, not its rows: it decides how many of what pool go
+// into one, by which org, how many may be outstanding there, when it is asked
+// about, whether it stalled, and what of it sync should take instead so that all
+// ends in time, or as soon as possible.
+//
 // # What the driver owes
 //
 //  1. It calls [Core.Step] from one goroutine, with times that do not decrease,
@@ -35,6 +40,26 @@
 //     stream is stopped by money is told by [StreamView].
 //  11. After a sleep of the machine it says [Woke] before anything else.
 //
+// For streams whose [Route] takes batches, moreover:
+//
+//  12. It says what the source's far end has left by [Backlog], whenever that
+//     changed by something else than a [Gather], and after each [Gathered];
+//     for sync it pulls as many rows as [StreamView] wants, and only such as no
+//     batch may carry where it says so.
+//  13. It answers a [Gather] with Gathered in the same turn.
+//  14. It makes a [PersistBatch] durable, with the rows, before it begins the
+//     [SubmitBatch] that follows it, and keeps those rows until the batch was
+//     collected or released ([ReleaseBatch] gives them back to the source).
+//  15. It makes one HTTP exchange for each SubmitBatch, [PollBatch] and
+//     [CancelBatch], as many as it takes for a [FindBatch], [ListBatches] or
+//     [CollectBatch], and answers each once. An error is [BatchRefused] only
+//     where it proves that no batch was made; all else is [BatchFailed].
+//  16. It reads a batch's results by custom_id, settles and gives back its rows,
+//     and has all of that durable before it says [BatchCollected]; of a batch
+//     that is not proven ours it believes no row that does not name one of ours.
+//  17. It polls and cancels nothing by itself, and closes a stream before it
+//     leaves batches behind; the next process takes them over by [AdoptBatch].
+//
 // Identical configuration and identical (time, event) pairs give identical
 // actions; [Replay] reads a log of them.
 //
@@ -43,4 +68,10 @@
 // The combined tokens limit of a workspace is charged at dispatch with the
 // expected output. Offsets between our wall clock and the provider's only
 // matter to acceleration ceilings, which begin each minute a second late.
+//
+// A batch whose create is in doubt holds its rows and its money for two minutes
+// at least. How many batches an org works off at once is not learned as a number:
+// the window only stops to grow where they wait for each other. A stall that a
+// queue's depth made is told from others by nothing but the depth at which it
+// came, so that an org may be held below that for hours without need.
 package sched

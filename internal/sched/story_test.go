@@ -34,6 +34,10 @@ type story struct {
 	now  time.Duration
 	call CallID
 	out  strings.Builder
+
+	gathered []Gather // of the last event
+	polled   []BatchID
+	listed   []LaneID
 }
 
 func (s *story) play(t *testing.T, d *datadriven.TestData) string {
@@ -54,9 +58,16 @@ func (s *story) play(t *testing.T, d *datadriven.TestData) string {
 			s.now += time.Millisecond
 			s.step(&Done{Attempt: AttemptID(id), Usage: Usage{Output: 20}, Cost: s.int(d, "cost", 0)})
 		}
+	case "still-running":
+		s.seeRunning(d)
+	case "gather-all":
+		s.gatherAll()
+	case "batches":
+		s.batchViews()
 	case "lanes", "streams", "ledgers":
 		s.views(d.Cmd)
 	default:
+		s.gathered = s.gathered[:0]
 		s.step(s.event(d))
 	}
 	if d.HasArg("quiet") {
@@ -70,6 +81,7 @@ func (s *story) play(t *testing.T, d *datadriven.TestData) string {
 
 func (s *story) core(d *datadriven.TestData) {
 	cfg := Config{Seed: uint64(s.int(d, "seed", 1)), Hedge: d.HasArg("hedge")}
+	cfg.BatchRows = s.int(d, "batch-rows", 0)
 	cfg.MaxAttempts = int(s.int(d, "max-attempts", 0))
 	cfg.Epoch = time.Date(2026, 11, 30, 9, 0, int(s.int(d, "second", 0)), 0, time.UTC)
 	cfg.Ramp = map[string]RampMode{"": RampPolite, "fast": RampFast, "off": RampOff}[s.arg(d, "ramp", "")]
@@ -171,6 +183,8 @@ func (s *story) print(a Action) {
 		fmt.Fprintf(w, "%s want %d more in ledger %d\n", when(s.now), a.Nanos, a.Ledger)
 	case *Note:
 		fmt.Fprintf(w, "%s note lane %d %s %s %s %.4g%s\n", when(s.now), a.Lane, noteNames[a.Kind], classNames[a.Class], dimNames[a.Dim], a.Value, until(a.Until))
+	default:
+		s.printBatch(a)
 	}
 }
 
@@ -242,8 +256,7 @@ func (s *story) rare(d *datadriven.TestData) Event {
 	case "woke":
 		return &Woke{}
 	}
-	s.t.Fatalf("%s: there is no command %q", d.Pos, d.Cmd)
-	return nil
+	return s.batchEvent(d)
 }
 
 func (s *story) lane(d *datadriven.TestData) Event {
@@ -262,7 +275,7 @@ func (s *story) limits(d *datadriven.TestData) (l [NumDims]float64) {
 }
 
 func (s *story) stream(d *datadriven.TestData) Event {
-	cfg := StreamConfig{N: s.int(d, "n", 0), Weight: float64(s.int(d, "weight", 0))}
+	cfg := StreamConfig{N: s.int(d, "n", 0), Weight: float64(s.int(d, "weight", 0)), Route: s.route(d)}
 	cfg.Priority = map[string]Priority{"": Bulk, "normal": Normal, "interactive": Interactive}[s.arg(d, "priority", "")]
 	if d.HasArg("ledger") {
 		cfg.Ledgers = []LedgerID{LedgerID(s.int(d, "ledger", 0))}
