@@ -22,9 +22,15 @@ func (f *runFlags) needsAsking(s *Settings, expected flotilla.Money, in, out *te
 	return in != nil && out != nil && !f.yes && !capped && !s.Loopback() && expected > s.Confirm
 }
 
-// ask puts the question and waits for the answer, or for the end of ctx.
+// ask puts the question of a job's price and waits for the answer, or for the end
+// of ctx.
 func ask(ctx context.Context, in io.Reader, out io.Writer, expected, worst flotilla.Money) error {
 	_, _ = fmt.Fprintf(out, "This costs about %s, at most %s. Go on? [y/N] ", expected, worst)
+	return answered(ctx, in, out, "-y or --max-spend starts without a question")
+}
+
+// answered waits for a yes to the question that was put; hint is said after a no.
+func answered(ctx context.Context, in io.Reader, out io.Writer, hint string) error {
 	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(in).ReadString('\n') // an end of input is a no
@@ -39,6 +45,6 @@ func ask(ctx context.Context, in io.Reader, out io.Writer, expected, worst floti
 		case "y", "yes":
 			return nil
 		}
-		return withHint(errDeclined, "-y or --max-spend starts without a question")
+		return withHint(errDeclined, hint)
 	}
 }

@@ -8,6 +8,7 @@ func All() []Experiment {
 		Callable(),
 		AdditivitySync(),
 		Refill(),
+		Acceleration(),
 		Knee(),
 		BatchDepth(),
 		BatchSize(),

@@ -72,7 +72,7 @@ type OrgProfile struct {
 	BatchQueue *Number                `json:"batch_queue,omitempty"` // rows
 	BatchRPM   *Number                `json:"batch_rpm,omitempty"`
 	Turnaround *TurnaroundProfile     `json:"turnaround,omitempty"`
-	Knees      map[string]KneeProfile  `json:"knees,omitempty"` // by model
+	Knees      map[string]KneeProfile `json:"knees,omitempty"` // by model
 }
 
 // PoolProfile are the limits of one pool, a minute.

@@ -38,7 +38,9 @@ func Choose(results []*Result) Chosen {
 		}
 	}
 	order := All()
-	at := func(r *Result) int { return slices.IndexFunc(order, func(x Experiment) bool { return x.Name() == r.Experiment }) }
+	at := func(r *Result) int {
+		return slices.IndexFunc(order, func(x Experiment) bool { return x.Name() == r.Experiment })
+	}
 	slices.SortStableFunc(c.Results, func(a, b *Result) int {
 		return cmp.Or(at(a)-at(b), strings.Compare(a.Window, b.Window))
 	})
