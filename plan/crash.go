@@ -88,6 +88,9 @@ func (d *driver) recall() {
 			d.rows.back(i, 0, d.doubted.has(i))
 		}
 	}
+	for p := range d.rows.piles {
+		d.rows.piles[p].changed = true // the next process has to be told
+	}
 }
 
 // adopt takes over the batches of the process before, in the order of their

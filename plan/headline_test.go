@@ -147,6 +147,9 @@ func headline(t *testing.T, sc emulator.Scenario, seed uint64) (lines []string) 
 		s.Crashes = []Crash{{At: fast.Makespan() / 2, Back: fast.Makespan()/2 + 10*time.Second}}
 	}))
 	put("fast, killed midway", killed, fmt.Sprintf("%d batches taken over", killed.Adopted))
+	if killed.Adopted == 0 || killed.Makespan() > fast.Makespan()*5/4 {
+		t.Errorf("seed %d: killed midway it took over %d batches and took %v, left alone %v", seed, killed.Adopted, killed.Makespan(), fast.Makespan())
+	}
 
 	cheap := at(t, sc, 9, seed, judgeJob(&sc, headlineN, seed, sched.Route{Batch: true, Target: 23 * time.Hour}, func(s *Setting) {
 		s.Stream.Deadline = 23 * time.Hour

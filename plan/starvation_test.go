@@ -2,8 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -60,6 +60,24 @@ func starvations() (all []starved) {
 	return all
 }
 
+// carry rehearses it, with hedges in the tail as the program has them where there
+// is a deadline.
+func (s *starved) carry(t *testing.T, changes ...func(*Setting)) (o *Outcome, best int, beyond float64) {
+	sc := named(t, s.scenario)
+	set := judgeJob(&sc, s.n, s.seed, sched.Route{Batch: true, Target: s.within}, changes...)
+	set.Stream.Deadline, set.Core.Hedge = s.within, true
+	o = at(t, sc, s.hour, s.seed, set)
+	best = s.hindsight(&sc)
+	beyond = float64(o.SyncRows-best) / float64(s.n)
+	if o.Makespan() > s.within {
+		t.Errorf("%+v took %v", *s, o.Makespan())
+	}
+	if beyond > .05 {
+		t.Errorf("%+v: %d rows by sync, %d in hindsight: %.2f %% of N beyond", *s, o.SyncRows, best, 100*beyond)
+	}
+	return o, best, beyond
+}
+
 // TestStarvation: under each of control.md D's schedulers the deadline is met by
 // rescue, and sync takes at most 5 % of N more than hindsight would send.
 func TestStarvation(t *testing.T) {
@@ -69,26 +87,34 @@ func TestStarvation(t *testing.T) {
 	head := fmt.Sprintf("%-20s %5s %8s %8s %9s %8s %8s %9s %7s %8s %7s",
 		"scenario", "begin", "within", "rows", "wall", "sync", "optimum", "beyond", "batches", "canceled", "$")
 	t.Cleanup(func() { t.Logf("\n%s\n%s", head, strings.Join(lines, "\n")) })
-	var mu sync.Mutex
 	for i, s := range all {
 		t.Run(fmt.Sprintf("%s %v %v %d", s.scenario, s.hour, s.within, s.n), func(t *testing.T) {
 			t.Parallel()
-			sc := named(t, s.scenario)
-			o := at(t, sc, s.hour, s.seed, judgeJob(&sc, s.n, s.seed, sched.Route{Batch: true, Target: s.within}, func(set *Setting) {
-				set.Stream.Deadline = s.within
-			}))
-			best := s.hindsight(&sc)
-			beyond := float64(o.SyncRows-best) / float64(s.n)
-			mu.Lock()
+			o, best, beyond := s.carry(t)
 			lines[i] = fmt.Sprintf("%-20s %5.1f %8s %8d %9s %8d %8d %8.2f%% %7d %8d %7.2f", s.scenario, s.hour, s.within, s.n,
 				o.Makespan().Round(time.Second), o.SyncRows, best, 100*beyond, o.Made, o.Cancels, dollars(o.Cost))
-			mu.Unlock()
-			if o.Makespan() > s.within {
-				t.Errorf("took %v of %v", o.Makespan(), s.within)
-			}
-			if beyond > .05 {
-				t.Errorf("%d rows by sync, %d in hindsight: %.2f %% of N beyond", o.SyncRows, best, 100*beyond)
+		})
+	}
+}
+
+// The same at random, half of the jobs killed on their way and gone on with.
+func TestStarvationAtRandom(t *testing.T) {
+	t.Parallel()
+	names := []string{"default", "starved-batch-depth", "starved-batch-size", "starved-batch-hour", "starved-batch-hour"}
+	for seed := uint64(1); seed <= 20; seed++ {
+		rng := rand.New(rand.NewPCG(seed, 0x73746172))
+		s := starved{
+			scenario: names[rng.IntN(len(names))], hour: float64(rng.IntN(48)) / 2, seed: seed,
+			within: time.Duration(between(rng, 1, 10) * float64(time.Hour)), n: 5_000 + rng.IntN(100_000),
+		}
+		down := time.Duration(rng.Float64() * float64(s.within))
+		o, _, _ := s.carry(t, func(set *Setting) {
+			if seed%2 == 0 {
+				set.Crashes = []Crash{{At: down, Back: down + 20*time.Second}}
 			}
 		})
+		if o.Lost > 0 {
+			t.Errorf("%+v: %d batches lost", s, o.Lost)
+		}
 	}
 }
