@@ -59,9 +59,10 @@ func (c *Core) onAdopt(e *AdoptBatch) {
 		c.out.release(ReleaseBatch{Batch: c.bat.last, Lost: true})
 		return
 	}
-	b := c.newBatch(s, l, max(e.Rows, 0), max(e.Worst, 0))
+	b := c.newBatch(s, l, min(max(e.Rows, 0), mostCount), max(e.Worst, 0))
 	b.bytes, b.tries = e.Bytes, 1
-	b.sent, b.created, b.polled = min(e.CreatedAt, c.now), min(e.CreatedAt, c.now), c.now
+	at := max(min(e.CreatedAt, c.now), c.now-batchMemory)
+	b.sent, b.created, b.polled = at, at, c.now
 	s.batchState().adopted(b)
 	if !e.Known {
 		c.doubtCreate(b)
@@ -74,6 +75,10 @@ func (c *Core) onAdopt(e *AdoptBatch) {
 	b.due = c.now
 	c.bat.dirty = true
 }
+
+// batchMemory is how old a batch can be at most: its results are kept for 29
+// days (facts/claude-api.md 4.4).
+const batchMemory = 29 * 24 * time.Hour
 
 // lostGrace is how long at least we ask about a batch that we came to late.
 const lostGrace = time.Hour

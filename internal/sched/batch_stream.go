@@ -109,12 +109,29 @@ func (c *Core) onBacklog(e *Backlog) {
 		p.Rows = 0 // what its rows were like is still of use
 	} else {
 		p.Backlog = *e
+		for _, x := range [...]*float64{&p.Bytes, &p.Worst, &p.In, &p.Out, &p.MaxOut} {
+			*x = sane(*x)
+		}
+		p.Rows = min(p.Rows, mostCount)
 	}
 	if more {
 		c.bat.dirty = true
 	} else {
 		c.batchWake(c.bat.looked + replanLeast)
 	}
+}
+
+// Figures beyond these are not believed, so that sums of them stay numbers.
+const (
+	mostCount  = 1 << 40
+	mostFigure = 1e12
+)
+
+func sane(x float64) float64 {
+	if x > 0 && x < mostFigure {
+		return x
+	}
+	return 0
 }
 
 func (c *Core) onSetRoute(e *SetRoute) {

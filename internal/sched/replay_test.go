@@ -63,6 +63,11 @@ func FuzzDecodeEvent(f *testing.F) {
 		`{"t":2,"k":"offer","e":{"Calls":[{"ID":1,"Stream":0,"Pool":0,"In":5,"MaxOut":5,"Worst":9}]}}`,
 		`{"t":3,"k":"done","e":{"Attempt":1,"Usage":{"Output":3}}}`,
 		`{"t":4,"k":"refused","e":{"Attempt":1,"Refusal":{"Class":1,"Dim":2,"Named":true,"RetryAfter":1000000000}}}`,
+		`{"t":5,"k":"backlog","e":{"Rows":500,"Bytes":1e300,"Worst":-1}}`,
+		`{"t":5,"k":"gathered","e":{"Batch":1,"Rows":90,"Worst":100}}`, `{"t":5,"k":"batch_created","e":{"Batch":2,"Sure":true}}`,
+		`{"t":5,"k":"batch_polled","e":{"Batch":2,"State":4,"Refusal":{"Class":5}}}`, `{"t":5,"k":"batch_collected","e":{"Batch":1,"Succeeded":9}}`,
+		`{"t":5,"k":"adopt_batch","e":{"Lane":1,"Rows":9,"CreatedAt":-9000000000000000000,"Known":true}}`,
+		`{"t":5,"k":"set_route","e":{"Route":{"Batch":true,"Target":-5}}}`, `{"t":5,"k":"queue_seen","e":{"Lane":1,"Others":-1,"Cap":3}}`,
 		`{"t":5,"k":"woke"}`, `{"t":6,"k":"nothing"}`, `{`, ``,
 	} {
 		f.Add([]byte(s))
@@ -84,7 +89,19 @@ func FuzzDecodeEvent(f *testing.F) {
 		c.Step(0, &AddLane{Lane: LaneConfig{Org: "a", Pool: "p", Cap: 2}})
 		c.Step(0, &AddStream{})
 		c.Step(0, &Offer{Calls: []Call{{ID: 1, In: 5, MaxOut: 5, Worst: 9}}})
+		c.Step(0, &AddLane{Lane: LaneConfig{Org: "a", Pool: "p", Tier: Batch}})
+		c.Step(0, &SetRoute{Route: Route{Batch: true, Target: time.Hour}})
+		c.Step(0, &Backlog{Rows: 300, Bytes: 10, Worst: 1})
+		c.Step(0, &QueueSeen{Lane: 1})
+		c.Step(0, &Gathered{Batch: 2, Rows: 20, Worst: 5})
 		c.Step(now, ev)
-		c.Step(now+time.Second, &Tick{})
+		for range 3 {
+			c.Step(min(max(c.Next(), now), 1<<50), &Tick{})
+			for _, s := range c.streams {
+				c.Stream(s.id)
+			}
+			c.Lanes()
+			c.Batches()
+		}
 	})
 }
