@@ -9,7 +9,7 @@ func (c *Core) onBatchCollected(e *BatchCollected) {
 	c.answered(b, true)
 	if e.Foreign {
 		if b.stream.closed {
-			c.forget(b, 0)
+			c.forget(b, b.worst) // ours may run: the next run looks for it
 		} else {
 			c.notOurs(b)
 		}

@@ -31,6 +31,7 @@ func (c *Core) batchLane(id LaneID) *lane {
 // createGate asks whether a lane may begin a batch at all now.
 func (c *Core) createGate(l *lane) (Limit, time.Duration) {
 	q := l.org.batches
+	q.doubtLearned(c.now)
 	if l.paused {
 		return LimitWork, Never
 	}
@@ -58,7 +59,7 @@ func (c *Core) createGate(l *lane) (Limit, time.Duration) {
 		return LimitAIMD, Never
 	}
 	if q.room() < 1 {
-		return LimitBatchQueue, Never
+		return LimitBatchQueue, q.reopens()
 	}
 	return LimitNone, 0
 }

@@ -18,6 +18,9 @@ type batchQueue struct {
 	full   time.Duration
 	fulls  int // queue-full refusals in a row
 
+	learned   int64         // rows it took when it was full; 0: it was not, or that is long ago
+	learnedAt time.Duration // when that was last believed
+
 	calls callRate
 	hold  time.Duration // a retry-after: no call before
 
@@ -72,14 +75,46 @@ func (q *batchQueue) tell(cfg *LaneConfig, now time.Duration) {
 // room is how many rows more may be put in.
 func (q *batchQueue) room() int64 {
 	room := int64(maxBatchRows)
-	if q.cap > 0 {
-		room = int64(queueShare*float64(q.cap)) - q.others - q.own
+	if most := q.most(); most > 0 {
+		room = int64(queueShare*float64(most)) - q.others - q.own
 	}
 	if q.depth > 0 {
 		room = min(room, int64(depthShare*float64(q.depth))-q.own)
 	}
 	return max(0, room)
 }
+
+// most is how many rows it takes, as far as is known; 0: nothing is.
+func (q *batchQueue) most() int64 {
+	if q.learned > 0 && (q.cap == 0 || q.learned < q.cap) {
+		return q.learned
+	}
+	return q.cap
+}
+
+// doubtLearned raises what was learned once it is old: a queue that was full of
+// others' rows need not be, and to ask costs one refusal.
+func (q *batchQueue) doubtLearned(now time.Duration) {
+	if q.learned == 0 || now < q.learnedAt+learnedHolds {
+		return
+	}
+	q.learned += max(q.learned/2, startRows)
+	q.learnedAt = now
+	if q.learned > max(q.cap, maxBatchRows) {
+		q.learned = 0
+	}
+}
+
+// reopens is when a queue without room is asked again though nothing of ours
+// left it.
+func (q *batchQueue) reopens() time.Duration {
+	if q.learned == 0 {
+		return Never
+	}
+	return q.learnedAt + learnedHolds
+}
+
+const learnedHolds = 10 * time.Minute
 
 func (c *Core) enqueue(b *batch) {
 	q := b.lane.org.batches
@@ -109,9 +144,10 @@ func (c *Core) dequeue(b *batch) {
 func (q *batchQueue) refuseFull(placed int64, now time.Duration, wait time.Duration) {
 	q.fulls++
 	if took := placed + q.others; took > 0 {
-		if learned := int64(float64(took) / queueShare); q.cap == 0 || learned < q.cap {
-			q.cap = max(learned, 1)
+		if learned := int64(float64(took) / queueShare); q.most() == 0 || learned < q.most() {
+			q.learned = max(learned, 1)
 		}
+		q.learnedAt = now
 	}
 	gap := min(fullGap<<min(q.fulls-1, 5), fullGapMost)
 	q.full = max(q.full, now+max(gap, wait))
@@ -195,7 +231,7 @@ func (c *Core) onQueueSeen(e *QueueSeen) {
 	q := l.org.batches
 	q.others = max(0, e.Others)
 	if e.Cap > 0 {
-		q.cap = e.Cap
+		q.cap, q.learned = e.Cap, 0
 	}
 	q.heard = true
 	c.bat.dirty = true

@@ -41,7 +41,7 @@ func (l *lane) viewBatches(v *LaneView) {
 	q := l.org.batches
 	v.Window, v.Cap = q.win, 0
 	v.Ramp, v.AIMD, v.Rate = 0, q.win, [NumDims]float64{}
-	v.Queued, v.Queue, v.QueueOthers, v.BatchRPM = q.own, q.cap, q.others, q.calls.rpm
+	v.Queued, v.Queue, v.QueueOthers, v.BatchRPM = q.own, q.most(), q.others, q.calls.rpm
 	v.Stalled = q.stall.on
 	if q.known() {
 		v.RowRate, v.Overhead = q.rate(), span(q.start())
@@ -164,11 +164,22 @@ func (c *Core) closedBatches(s *stream, v *StreamView) {
 			return
 		}
 		v.AllClosed = len(p.pool.batch) > 0
-		for _, l := range p.pool.batch {
-			if on, class, since, reopens := l.closed(); on && (v.Reopens == 0 || reopens < v.Reopens) {
-				v.Reopens, v.ClosedFor = reopens, class
-				v.ClosedSince = max(v.ClosedSince, since)
-			}
+		v.reopen(p.pool.batch)
+		if !v.OnlyIneligible {
+			v.reopen(p.pool.lanes)
+		}
+		if v.Reopens == 0 {
+			v.Reopens = Never // no lane is closed: they do not accept its rows
+		}
+	}
+}
+
+// reopen takes in when closed lanes open again.
+func (v *StreamView) reopen(lanes []*lane) {
+	for _, l := range lanes {
+		if on, class, since, reopens := l.closed(); on && (v.Reopens == 0 || reopens < v.Reopens) {
+			v.Reopens, v.ClosedFor = reopens, class
+			v.ClosedSince = max(v.ClosedSince, since)
 		}
 	}
 }
