@@ -44,6 +44,55 @@ func TestLostCreates(t *testing.T) {
 	}
 }
 
+// Every kind of call to the batch endpoints may go wrong in every way: it is
+// made again.
+func TestEveryBatchCallFails(t *testing.T) {
+	t.Parallel()
+	sc := named(t, "default")
+	for _, kind := range []BatchFaultKind{AnswerLost, RequestLost, ErrorAnswer, NotFound} {
+		o := at(t, sc, 9, 2, judgeJob(&sc, 8_000, 2, batchAlone, func(s *Setting) {
+			s.BatchFaults = []BatchFault{{Kind: kind, Every: 4}}
+		}))
+		if o.Lost > 0 {
+			t.Errorf("fault %d: %d batches lost", kind, o.Lost)
+		}
+	}
+}
+
+// A batch that may have been made and cannot be looked for is given up after its
+// day: its rows go again, its money stays in doubt.
+func TestBatchLostForGood(t *testing.T) {
+	t.Parallel()
+	sc := oneOrg(named(t, "default"), func(*emulator.Org) {})
+	o := at(t, sc, 9, 1, judgeJob(&sc, 600, 1, batchAlone, func(s *Setting) {
+		s.BatchFaults = []BatchFault{
+			{Call: CreateCall, Kind: AnswerLost, Count: 1},
+			{Until: 30 * time.Hour, Call: FindCall, Kind: ErrorAnswer},
+		}
+	}))
+	if o.Lost != 1 || o.Makespan() < 24*time.Hour || o.Makespan() > 27*time.Hour || o.Cost <= o.Billed {
+		t.Errorf("%d batches lost, took %v, $%.4f of which $%.4f were billed", o.Lost, o.Makespan(), dollars(o.Cost), dollars(o.Billed))
+	}
+}
+
+// Rows that come back errored by no fault of their own, or expired, are sent
+// again; those that are answered are kept (facts/peer-faults.md 11).
+func TestPeerFault11RehearsedExpiredRows(t *testing.T) {
+	t.Parallel()
+	sc := named(t, "default")
+	sc.Batches.Errored, sc.Batches.Expiry = 0.01, 150*time.Second
+	const n = 20_000
+	for _, route := range []sched.Route{batchAlone, {Batch: true}} {
+		o := at(t, sc, 9, 1, judgeJob(&sc, n, 1, route))
+		if o.GivenBack == 0 || o.GivenBack >= n {
+			t.Errorf("%+v: %d rows given back", route, o.GivenBack)
+		}
+		if o.Cost != o.Billed {
+			t.Errorf("%+v: cost $%.4f, billed $%.4f", route, dollars(o.Cost), dollars(o.Billed))
+		}
+	}
+}
+
 // An outage of the network in the middle loses no rows.
 func TestBatchesThroughOutage(t *testing.T) {
 	t.Parallel()
