@@ -32,7 +32,7 @@ func leftRunning(t *testing.T, d *desk, names []string, all [][]byte) (standing,
 // A batch is asked for only with the key of the org that made it. Without that
 // key it is named, its rows stay out, and the rest goes on; the run ends saying
 // which lane is closed (facts/peer-faults.md 12).
-func TestAnOrgWithoutItsKeyKeepsItsBatches(t *testing.T) {
+func TestPeerFault12AnOrgWithoutItsKeyKeepsItsBatches(t *testing.T) {
 	for name, names := range map[string][]string{"key gone": {"low"}, "key changed": {"low", "high"}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

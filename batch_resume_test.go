@@ -11,8 +11,8 @@ import (
 )
 
 // A run that is interrupted leaves its batches at the provider, names them, and
-// the next one takes them over: nothing is bought twice.
-func TestBatchesLeftRunningAreTakenOver(t *testing.T) {
+// the next one takes them over: nothing is bought twice (facts/peer-faults.md 10).
+func TestPeerFault10BatchesLeftRunningAreTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{after: 10 * time.Minute}
 		d.answer = func(body string) (string, string) { return "", question(body) }

@@ -29,7 +29,7 @@ func oddBodies(n int) [][]byte {
 
 // The body of a row is the same, byte for byte, by sync and by batch
 // (facts/peer-faults.md 30).
-func TestBodiesAreEqualByBatchAndBySync(t *testing.T) {
+func TestPeerFault30BodiesAreEqualByBatchAndBySync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := func(route *flotilla.Route) []string {
 			d := &desk{after: 3 * time.Minute}
@@ -85,7 +85,7 @@ func TestStreamedRowsGoBySync(t *testing.T) {
 
 // Answers are tied to rows by id only: several batches, each with its results
 // shuffled, give each row its own (facts/peer-faults.md 29).
-func TestShuffledResultsOfSeveralBatches(t *testing.T) {
+func TestPeerFault29ShuffledResultsOfSeveralBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{after: 3 * time.Minute, answer: func(body string) (string, string) { return "", question(body) }}
 		fleet := newFleet(t, d.config())
@@ -119,7 +119,7 @@ func (p *pile) checkAnswers(t *testing.T) {
 }
 
 // Rows and answers of 20 MiB pass (facts/peer-faults.md 15 and 22).
-func TestLongRowsAndAnswers(t *testing.T) {
+func TestPeerFault15LongRowsAndAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of megabytes")
 	}
@@ -139,7 +139,7 @@ func TestLongRowsAndAnswers(t *testing.T) {
 
 // A create is cut by the bytes of its rows, with their ids, and not by count
 // alone (facts/peer-faults.md 13).
-func TestBatchesAreCutByBytes(t *testing.T) {
+func TestPeerFault13BatchesAreCutByBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{after: 3 * time.Minute, longest: 6000}
 		fleet := newFleet(t, d.config())
@@ -170,7 +170,7 @@ func TestARowThatChangedStopsItsBatch(t *testing.T) {
 
 // Errored rows that are the request's fault settle; others go again, and so do
 // expired ones, as often as a row may fail.
-func TestRowsThatABatchDidNotAnswer(t *testing.T) {
+func TestPeerFault11RowsThatABatchDidNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := map[string]int{}
 		d := &desk{after: 3 * time.Minute}
