@@ -28,6 +28,8 @@ type batch struct {
 	unmade   bool     // no create of it can have been carried out
 	intended bool     // its intent is journaled, or on its way
 
+	inherited bool // an earlier run made it
+
 	rows  []batchRow  // of the source, in the order of the create
 	place map[int]int // of a row in rows; made when results are read
 	sent  int         // rows it was made of

@@ -44,7 +44,7 @@ func (f *Fleet) adoptBatch(now time.Duration, s *stream, org *orgState, o *OpenB
 	lane := f.batchLane(now, org, f.pool(now, o.Pool, family))
 	b := &batch{
 		stream: s, lane: lane, org: org, number: o.Number, at: o.At, sentAt: f.clock.at(o.At),
-		provider: o.ID, sure: o.Sure && o.ID != "", canceling: o.Canceling, intended: true, sent: o.Sent, bytes: o.Bytes,
+		provider: o.ID, sure: o.Sure && o.ID != "", canceling: o.Canceling, intended: true, inherited: true, sent: o.Sent, bytes: o.Bytes,
 	}
 	b.carry(rows)
 	if len(rows) == 0 {

@@ -83,7 +83,7 @@ func (f *Fleet) collected(now time.Duration, b *batch, of string, err error) {
 	if err == nil {
 		b.whole++
 	}
-	if err != nil || b.missing() > 0 && b.whole < maxIncomplete {
+	if err != nil || b.lacks() {
 		f.exchanged(b)
 		f.step(now, &sched.BatchUncollected{Batch: b.id})
 		return
@@ -93,6 +93,23 @@ func (f *Fleet) collected(now time.Duration, b *batch, of string, err error) {
 }
 
 var errStrange = errors.New("the results are another batch's")
+
+// lacks reports whether the results are to be read again: rows are missing in
+// them, and were not for so often that they count as not answered.
+func (b *batch) lacks() bool {
+	tries := maxIncomplete
+	if b.withholds() {
+		tries = maxWithheld
+	}
+	return b.missing() > 0 && b.whole < tries
+}
+
+// withholds reports whether rows that the results lack may have been answered
+// and billed: they were not where the batch counts as many successes as we have
+// seen.
+func (b *batch) withholds() bool {
+	return b.counts.Succeeded > b.tally.succeeded || b.counts.ID != b.provider
+}
 
 // missing is how many rows no download told of.
 func (b *batch) missing() (n int) {

@@ -14,7 +14,7 @@ import (
 // Creates whose answers were lost are looked for before their rows go
 // anywhere: many that were made in one second are told apart, and none is
 // bought twice (facts/peer-faults.md 10).
-func TestLostCreatesAreFound(t *testing.T) {
+func TestPeerFault10LostCreatesAreFound(t *testing.T) {
 	for _, lost := range []struct {
 		name string
 		lose func(n int) (int, bool)
@@ -91,7 +91,7 @@ func TestSomebodyElsesBatchIsLeftAlone(t *testing.T) {
 
 // A new batch may answer 404 for a while, again midway, and its results after
 // it has ended: that means "ask again" (facts/peer-faults.md 9).
-func TestMissingBatchesAreAskedForAgain(t *testing.T) {
+func TestPeerFault9MissingBatchesAreAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{after: 5 * time.Minute}
 		d.get = func(_ string, n int) int { return map[bool]int{true: 404}[n <= 2 || n == 4] }
@@ -123,6 +123,12 @@ func TestTruncatedResults(t *testing.T) {
 		},
 		"at the end of a line, once": func(body []byte, n int) []byte {
 			if n == 1 {
+				return body[:bytes.LastIndexByte(body[:len(body)/2], '\n')+1]
+			}
+			return body
+		},
+		"at the end of a line, five times": func(body []byte, n int) []byte {
+			if n <= 5 {
 				return body[:bytes.LastIndexByte(body[:len(body)/2], '\n')+1]
 			}
 			return body

@@ -20,6 +20,7 @@ const (
 	parcelBytes    = 1 << 20
 	maxDownloads   = 4
 	maxIncomplete  = 3 // downloads that end early before what is missing counts as not answered
+	maxWithheld    = 8 // … where the batch's counts say that it was answered: to send it again buys it twice
 	resultsSilence = 2 * time.Minute
 )
 

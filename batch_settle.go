@@ -92,10 +92,9 @@ func (f *Fleet) rowLost(now time.Duration, b *batch, r *batchRow, a *rowAnswer) 
 	f.rowFailed(now, b, r, err, rec, true, "")
 }
 
-// settleMissing takes in that no download told of some rows. Where the batch
-// counts as many successes as we have seen they were not billed.
+// settleMissing takes in that no download told of some rows.
 func (f *Fleet) settleMissing(now time.Duration, b *batch) {
-	billed := b.counts.Succeeded > b.tally.succeeded || b.counts.ID != b.provider
+	billed := b.withholds()
 	for i := range b.rows {
 		r := &b.rows[i]
 		switch {
@@ -120,7 +119,7 @@ func (f *Fleet) rowBack(now time.Duration, b *batch, r *batchRow, rec Record) {
 	f.fillRecord(now, b, r, &rec)
 	rec.Kind = AttemptRecord
 	f.commits.put(entry{record: rec})
-	b.stream.tally.batchRow(b.lane, nil, &rec)
+	b.stream.tally.batchRow(b, nil, &rec)
 	b.stream.tried(r.index, &rec)
 }
 
@@ -144,7 +143,7 @@ func (f *Fleet) settleRow(now time.Duration, b *batch, r *batchRow, res Result, 
 	out.size = len(res.Message) + 256
 	s.undelivered += out.size
 	s.owed++
-	s.tally.batchRow(b.lane, &res, &rec)
+	s.tally.batchRow(b, &res, &rec)
 	f.commits.put(entry{record: rec, deliver: out})
 }
 

@@ -48,13 +48,14 @@ func (f *Fleet) bounds(t *tally, views []sched.LaneView) {
 
 // batchBound is the least time in which the batch tier could have answered the
 // rows it did, by how its batches were seen to proceed; 0: that is not known.
+// Those of batches that earlier runs made had their time before.
 func (f *Fleet) batchBound(t *tally, p *poolState, views []sched.LaneView) time.Duration {
 	rows := 0.0
 	var lanes []route.BatchLane
 	for _, id := range p.batch {
 		v := &views[id]
 		if l := t.lanes[id]; l != nil {
-			rows += float64(l.n)
+			rows += float64(l.n - l.inherited)
 		}
 		lanes = append(lanes, route.BatchLane{
 			Queue: float64(v.Queue), Others: float64(v.QueueOthers), Overhead: v.Overhead, RowRate: v.RowRate, Parallel: v.Parallel,

@@ -76,6 +76,7 @@ type Binding struct {
 // laneTally counts what one stream did on one lane.
 type laneTally struct {
 	n, succeeded, attempts int
+	inherited              int // of n, in batches that earlier runs made
 	cost                   Money
 	latency                *hdrhistogram.Histogram
 	work                   work
@@ -171,8 +172,8 @@ func (t *tally) settled(r *Result, s *sched.Settle, a *attempt) {
 }
 
 // batchRow counts a row's turn in a batch; r is nil where it did not settle it.
-func (t *tally) batchRow(id sched.LaneID, r *Result, rec *Record) {
-	l := t.lane(id)
+func (t *tally) batchRow(b *batch, r *Result, rec *Record) {
+	l := t.lane(b.lane)
 	l.attempts++
 	t.report.Attempts++
 	if rec.InDoubt {
@@ -183,6 +184,9 @@ func (t *tally) batchRow(id sched.LaneID, r *Result, rec *Record) {
 		return
 	}
 	l.n++
+	if b.inherited {
+		l.inherited++
+	}
 	l.cost += r.Cost
 	if r.Err == nil {
 		l.succeeded++
