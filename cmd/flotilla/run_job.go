@@ -84,7 +84,7 @@ func (r *runner) counts() counts {
 	r.mu.Lock()
 	p := r.last
 	r.mu.Unlock()
-	c := counts{rows: r.plan.Rows, done: r.plan.Settled + r.plan.Cached, spent: r.plan.Spent + p.Cost, calls: p.Settled, out: p.Output}
+	c := counts{rows: r.plan.Rows, done: r.plan.Settled + r.plan.Cached, spent: r.plan.Spent - r.plan.Held + p.Cost, calls: p.Settled, out: p.Output}
 	if p.Settled > 0 {
 		c.done, c.errored = p.Done, p.Failed
 	}

@@ -25,6 +25,7 @@ func (b *bench) carryOn(f *batchFleet) (e ended) {
 	if err := run.Begin(ctx, books{b.j}); err != nil {
 		b.t.Fatal(err)
 	}
+	run.Promise(Forecast{Route: "hybrid"})
 	e.plan = run.Plan()
 	if f.dieAt == 0 {
 		e.Summary, e.report, e.err = run.Carry(ctx)
@@ -139,9 +140,17 @@ func TestBatchesLeftRunning(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 
+	held := e.held()
+	if text := e.Text(); held == 0 || !strings.Contains(text, fmt.Sprintf("%s (%s of it at most, for batches left running)\n", e.CostUSD, held)) {
+		t.Errorf("%s held:\n%s", held, text)
+	}
+
 	without := b.batchFleet(p)
 	without.orgs = []string{"high"}
 	e = b.carryOn(without)
+	if e.plan.Held != held || e.plan.Spent < held {
+		t.Errorf("%s spent by earlier runs and %s of it held, want %s", e.plan.Spent, e.plan.Held, held)
+	}
 	if e.plan.Batched != left["high"]+left["low"] || e.code != ExitClosed || e.Pending != left["low"] {
 		t.Errorf("exit %d, batched %d, pending %d, left %v, %v", e.code, e.plan.Batched, e.Pending, left, e.err)
 	}
@@ -251,6 +260,9 @@ func TestPauseLeavesBatches(t *testing.T) {
 		e := b.carryOn(f)
 		if e.code != ExitOK || e.Succeeded != 60 || f.adopted == 0 {
 			t.Errorf("exit %d, %d taken over, %+v, %v", e.code, f.adopted, e.Summary, e.err)
+		}
+		if e.Forecast == nil || e.Forecast.WasUSD != e.CostUSD {
+			t.Errorf("all cost %s, held against the forecast %+v", e.CostUSD, e.Forecast)
 		}
 		p.answeredOnce(t, 60)
 		b.whole(60)

@@ -52,10 +52,7 @@ func (s *Summary) kept(f *Forecast, p *Plan, report *flotilla.Report) {
 	if f == nil {
 		return
 	}
-	before := p.Spent
-	for i := range p.Open {
-		before -= p.Open[i].Worst
-	}
+	before := p.Spent - p.Held
 	k := &ForecastSummary{
 		Route: f.Route, Started: report.Started, Ended: report.Ended, P5S: f.P5.Seconds(), P50S: f.P50.Seconds(), P95S: f.P95.Seconds(),
 		CostP5USD: f.Cost5, CostP50USD: f.Cost50, CostP95USD: f.Cost95, WasUSD: s.CostUSD - before,
@@ -67,7 +64,7 @@ func (s *Summary) kept(f *Forecast, p *Plan, report *flotilla.Report) {
 	was := s.WallS
 	within := k.P5S <= was && was <= k.P95S
 	k.WasS, k.TimeWithin = &was, &within
-	if len(p.Open) == 0 {
+	if p.Held == 0 {
 		within := k.CostP5USD <= k.WasUSD && k.WasUSD <= k.CostP95USD
 		k.CostWithin = &within
 	}

@@ -17,9 +17,9 @@ func TestPromise(t *testing.T) {
 		Route: "hybrid", P5: 2 * time.Minute, P50: 10 * time.Minute, P95: 31 * time.Minute,
 		Cost5: flotilla.USD(98), Cost50: flotilla.USD(101), Cost95: flotilla.USD(104),
 	}
-	sum := func(took time.Duration, cost float64, pending int, open ...flotilla.OpenBatch) Summary {
+	sum := func(took time.Duration, cost float64, pending int, held flotilla.Money) Summary {
 		s := Summary{N: 10, Pending: pending, CostUSD: flotilla.USD(cost), WallS: took.Seconds()}
-		s.kept(f, &Plan{Spent: flotilla.USD(5), Open: open}, &flotilla.Report{Started: start, Ended: start.Add(took)})
+		s.kept(f, &Plan{Spent: flotilla.USD(5), Held: held}, &flotilla.Report{Started: start, Ended: start.Add(took)})
 		return s
 	}
 	for _, c := range []struct {
@@ -27,13 +27,13 @@ func TestPromise(t *testing.T) {
 		s            Summary
 		time, within string // as JSON
 	}{
-		{"kept", "forecast 14:02–14:31, was 14:12; $98.00–$104.00, was $101.20\n", sum(12*time.Minute, 106.2, 0), "true", "true"},
-		{"late and dear", "forecast 14:02–14:31, was 14:40; $98.00–$104.00, was $120.00\n", sum(40*time.Minute, 125, 0), "false", "false"},
-		{"over midnight", "forecast Nov 30 14:02–Nov 30 14:31, was Dec 1 02:00; $98.00–$104.00, was $100.00\n", sum(12*time.Hour, 105, 0), "false", "true"},
-		{"rows left", "forecast 14:02–14:31, not finished; $98.00–$104.00, was $50.00\n", sum(12*time.Minute, 55, 3), "null", "null"},
+		{"kept", "forecast 14:02–14:31, was 14:12; $98.00–$104.00, was $101.20\n", sum(12*time.Minute, 106.2, 0, 0), "true", "true"},
+		{"late and dear", "forecast 14:02–14:31, was 14:40; $98.00–$104.00, was $120.00\n", sum(40*time.Minute, 125, 0, 0), "false", "false"},
+		{"over midnight", "forecast Nov 30 14:02–Nov 30 14:31, was Dec 1 02:00; $98.00–$104.00, was $100.00\n", sum(12*time.Hour, 105, 0, 0), "false", "true"},
+		{"rows left", "forecast 14:02–14:31, not finished; $98.00–$104.00, was $50.00\n", sum(12*time.Minute, 55, 3, 0), "null", "null"},
 		{
 			"batches of earlier runs", "forecast 14:02–14:31, was 14:12; $98.00–$104.00, was $101.00\n",
-			sum(12*time.Minute, 104, 0, flotilla.OpenBatch{Worst: flotilla.USD(2)}), "true", "null",
+			sum(12*time.Minute, 104, 0, flotilla.USD(2)), "true", "null",
 		},
 	} {
 		if got := c.s.forecastText(); got != c.text {

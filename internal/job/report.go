@@ -7,7 +7,7 @@ import (
 )
 
 // addReport joins the reports of the parts of a run that was paused. Bounds add
-// up, quantiles are the later part's.
+// up, quantiles are the latest part's that has any.
 func addReport(total, part flotilla.Report) flotilla.Report {
 	if total.Started.IsZero() {
 		return part
@@ -22,6 +22,9 @@ func addReport(total, part flotilla.Report) flotilla.Report {
 	part.TransportErrors += total.TransportErrors
 	part.Bound += total.Bound
 	part.PoliteBound += total.PoliteBound
+	if part.P95 == 0 {
+		part.P50, part.P95, part.P99 = total.P50, total.P95, total.P99
+	}
 	for i := range part.Lanes {
 		for j := range total.Lanes {
 			if l, o := &part.Lanes[i], &total.Lanes[j]; l.Org == o.Org && l.Pool == o.Pool && l.Tier == o.Tier {
@@ -54,6 +57,9 @@ func addLane(l, o *flotilla.LaneReport) {
 		{&l.Hold, o.Hold},
 	} {
 		*n.to += n.more
+	}
+	if l.P95 == 0 {
+		l.P50, l.P95 = o.P50, o.P95
 	}
 	l.Cost += o.Cost
 	l.Peak = max(l.Peak, o.Peak)

@@ -55,7 +55,8 @@ type Plan struct {
 	Caching  Caching
 	Expected flotilla.Money
 	Worst    flotilla.Money // of the pending rows
-	Spent    flotilla.Money // by earlier runs
+	Spent    flotilla.Money // by earlier runs, Held included
+	Held     flotilla.Money // reserved by them for the batches in Open, at the begin of this run
 	Warnings []string
 }
 
@@ -265,6 +266,9 @@ func (r *Run) begun(ctx context.Context, standing Standing) (err error) {
 	}
 	if err := r.stock(ctx); err != nil {
 		return err
+	}
+	for i := range p.Open {
+		p.Held += p.Open[i].Worst
 	}
 	r.src.canary = canaries(r.x, r.limit, func(call int) bool { return standing.Outcome(call) == Succeeded }, r.src.free.has)
 	r.forecast(r.src.free.has)

@@ -50,6 +50,14 @@ func (s *Summary) lacking() (calls int) {
 	return calls
 }
 
+// held is what is reserved for the batches that stay at the provider.
+func (s *Summary) held() (sum price.Nanos) {
+	for i := range s.RunningBatches {
+		sum += s.RunningBatches[i].WorstUSD
+	}
+	return sum
+}
+
 // runningShown is how many batches the text names; the summary has all.
 const runningShown = 10
 

@@ -177,8 +177,8 @@ func (s *Summary) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s: %s\n", grouped(s.done()), rows(s.N), strings.Join(s.parts(), ", "))
 	if s.Attempts > 0 {
-		fmt.Fprintf(&b, "%s, %s calls/min, p50 %s, p95 %s; %d rate-limited, %d overloaded, %s\n",
-			seconds(s.WallS), grouped(int(s.CallsPerMin+.5)), millis(s.P50MS), millis(s.P95MS), s.RateLimited.Total(), s.Overloaded, counted(s.TransportErrors, "transport error"))
+		fmt.Fprintf(&b, "%s, %s calls/min%s; %d rate-limited, %d overloaded, %s\n",
+			seconds(s.WallS), grouped(int(s.CallsPerMin+.5)), s.latencyText(), s.RateLimited.Total(), s.Overloaded, counted(s.TransportErrors, "transport error"))
 		if s.BoundS > 0 {
 			fmt.Fprintf(&b, "fastest possible %s, with our manners %s: %.0f %% of the fastest\n", seconds(s.BoundS), seconds(s.PoliteBoundS), 100*s.Efficiency)
 		}
@@ -188,6 +188,15 @@ func (s *Summary) Text() string {
 	s.lanesText(&b)
 	b.WriteString(bindingText(s.Binding))
 	return b.String()
+}
+
+// latencyText is ", p50 812 ms, p95 6.7 s"; empty where no call by sync was
+// answered: only these have a latency.
+func (s *Summary) latencyText() string {
+	if s.P95MS == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", p50 %s, p95 %s", millis(s.P50MS), millis(s.P95MS))
 }
 
 func (s *Summary) parts() (out []string) {
@@ -225,6 +234,9 @@ func (s *Summary) costWords() string {
 	var words []string
 	if s.CapUSD != nil {
 		words = append(words, "cap "+s.CapUSD.String())
+	}
+	if held := s.held(); held > 0 {
+		words = append(words, held.String()+" of it at most, for batches left running")
 	}
 	if s.FailedUSD > 0 {
 		words = append(words, s.FailedUSD.String()+" for attempts without an answer")

@@ -164,6 +164,24 @@ func TestSummaryText(t *testing.T) {
 	}
 }
 
+// Only calls by sync have a latency; the parts of a run that was paused keep
+// theirs.
+func TestLatencyText(t *testing.T) {
+	lane := func(org string, p95 time.Duration) flotilla.LaneReport {
+		return flotilla.LaneReport{Org: org, Tier: "sync", P50: p95 / 2, P95: p95}
+	}
+	first := flotilla.Report{Started: time.Unix(1, 0), P50: time.Second, P95: 2 * time.Second, P99: 2 * time.Second, Lanes: []flotilla.LaneReport{lane("high", 2*time.Second), lane("low", time.Second)}}
+	second := flotilla.Report{Lanes: []flotilla.LaneReport{lane("high", 0), lane("low", 3*time.Second)}}
+	r := addReport(first, second)
+	if r.P50 != time.Second || r.P95 != 2*time.Second || r.P99 != 2*time.Second || r.Lanes[0].P95 != 2*time.Second || r.Lanes[1].P95 != 3*time.Second {
+		t.Errorf("%+v", r)
+	}
+	s := Summary{N: 2, Succeeded: 2, Attempts: 2, WallS: 60, CallsPerMin: 2}
+	if text := s.Text(); !strings.Contains(text, "1m0s, 2 calls/min; 0 rate-limited") {
+		t.Errorf("%s", text)
+	}
+}
+
 // The table of interface.md, "Texts": lanes that wait for the same share a line.
 func TestBindingText(t *testing.T) {
 	var s Summary
