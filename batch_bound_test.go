@@ -18,6 +18,9 @@ func TestBoundLeavesOutBatchesTakenOver(t *testing.T) {
 		all := bodies(400)
 		cfg := d.config()
 		cfg.Store = book
+		for i := range cfg.Orgs {
+			cfg.Orgs[i].Turnaround = flotilla.Turnaround{Overhead: 5 * time.Minute, RowRate: 2, Parallel: 8}
+		}
 		fleet := open(t, cfg)
 		ctx, cancel := context.WithTimeout(t.Context(), 595*time.Second)
 		defer cancel()
