@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -152,7 +153,7 @@ func TestForesee(t *testing.T) {
 // BenchmarkForesee is the benchmark: the plan of a million rows, in
 // under 20 s and 500 MB.
 func BenchmarkForesee(b *testing.B) {
-	const bound = 20.0
+	const bound, boundMB = 20.0, 500.0
 	sc := named(b, "default")
 	for b.Loop() {
 		f := foresee(b, judged(&sc, 1_000_000))
@@ -163,6 +164,11 @@ func BenchmarkForesee(b *testing.B) {
 	per := b.Elapsed().Seconds() / float64(b.N)
 	b.ReportMetric(per, "s/plan")
 	b.ReportMetric(per/bound, "of-bound")
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	mb := float64(m.Sys) / (1 << 20) // all that was ever had of the system: no less than the peak
+	b.ReportMetric(mb, "MB")
+	b.ReportMetric(mb/boundMB, "of-bound-MB")
 }
 
 // Equal jobs have equal forecasts, whatever runs beside them.
