@@ -1,0 +1,127 @@
+package lab
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/flotilla-llm/flotilla/internal/plot"
+)
+
+// drawLimits is the matrix of what is said of each org and pool.
+func drawLimits(r *Result) *plot.Figure {
+	orgs, pools := placesOf(r.Metrics)
+	f := &plot.Figure{
+		Subtitle: "limits of each org and pool of models, as read" + sourcesOf(r.Metrics) + "; darker: more",
+		Columns:  3, Width: 1100,
+	}
+	for _, d := range []struct{ name, title string }{
+		{"rpm", "requests a minute"}, {"itpm", "input tokens a minute"}, {"otpm", "output tokens a minute"}, {"tpd", "tokens a day"},
+	} {
+		of := r.metrics(d.name)
+		if len(of) == 0 {
+			continue
+		}
+		shown := r.metrics(d.name + "_shown")
+		f.Panels = append(f.Panels, matrix(d.title, pools, orgs, func(pool, org string) (Metric, string, bool) {
+			m, ok := among(of, org, pool)
+			other, contradicts := among(shown, org, pool)
+			if contradicts {
+				return m, plot.Plain.Format(m.Value) + ", headers show " + plot.Plain.Format(other.Value), ok
+			}
+			return m, plot.Plain.Format(m.Value), ok
+		}))
+	}
+	if p, ok := batchLimits(r, orgs); ok {
+		f.Panels = append(f.Panels, p)
+	}
+	return f
+}
+
+// batchLimits are those that hold for an org as a whole.
+func batchLimits(r *Result, orgs []string) (plot.Panel, bool) {
+	words := []struct{ name, row string }{{"batch_rpm", "requests a minute to batches"}, {"batch_queue", "rows that may be queued"}}
+	var rows []string
+	for _, w := range words {
+		if len(r.metrics(w.name)) > 0 {
+			rows = append(rows, w.row)
+		}
+	}
+	p := matrix("batches", rows, orgs, func(row, org string) (Metric, string, bool) {
+		for _, w := range words {
+			if w.row == row {
+				m, ok := among(r.metrics(w.name), org, "")
+				return m, plot.Plain.Format(m.Value), ok
+			}
+		}
+		return Metric{}, "", false
+	})
+	return p, len(rows) > 0
+}
+
+// matrix is a table of rows by orgs, the darker the larger within a panel.
+func matrix(title string, rows, orgs []string, of func(row, org string) (Metric, string, bool)) plot.Panel {
+	p := plot.Panel{Title: title, X: plot.Axis{Names: orgs}, Y: plot.Axis{Names: rows}}
+	var cells []plot.Cell
+	least, most := math.Inf(1), 0.0
+	var values []float64
+	for y, row := range rows {
+		for x, org := range orgs {
+			m, text, ok := of(row, org)
+			if !ok || m.Value <= 0 {
+				text, m.Value = "not known", 0
+			} else {
+				least, most = min(least, m.Value), max(most, m.Value)
+			}
+			cells, values = append(cells, plot.Cell{X: x, Y: y, Text: text}), append(values, m.Value)
+		}
+	}
+	for i, v := range values {
+		switch {
+		case v == 0:
+		case least == most:
+			cells[i].Shade = .25
+		default:
+			cells[i].Shade = .15 + .7*math.Log(v/least)/math.Log(most/least)
+		}
+	}
+	p.Layers = []plot.Layer{plot.Cells{Cells: cells, Ink: plot.Blue}}
+	return p
+}
+
+// among finds the number of an org and a pool.
+func among(of []Metric, org, pool string) (Metric, bool) {
+	i := slices.IndexFunc(of, func(m Metric) bool { return m.Org == org && m.Pool == pool })
+	if i < 0 {
+		return Metric{}, false
+	}
+	return of[i], true
+}
+
+// placesOf are the orgs and pools of numbers, orgs in their order, pools sorted.
+func placesOf(of []Metric) (orgs, pools []string) {
+	for _, m := range of {
+		if m.Org != "" && !slices.Contains(orgs, m.Org) {
+			orgs = append(orgs, m.Org)
+		}
+		if m.Pool != "" && !slices.Contains(pools, m.Pool) {
+			pools = append(pools, m.Pool)
+		}
+	}
+	slices.Sort(pools)
+	return orgs, pools
+}
+
+// sourcesOf says who said the numbers.
+func sourcesOf(of []Metric) string {
+	var names []string
+	for _, m := range of {
+		if m.Source != "" && !slices.Contains(names, m.Source) {
+			names = append(names, m.Source)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}

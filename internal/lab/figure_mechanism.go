@@ -1,0 +1,72 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/flotilla-llm/flotilla/internal/plot"
+)
+
+// drawMechanism shows the effects of depth, size and hour beside the threshold,
+// and the pace of each arm by hour.
+func drawMechanism(r *Result) *plot.Figure {
+	f := &plot.Figure{
+		Subtitle: fmt.Sprintf("%s; left: how many times slower, 95 %% intervals over paired cells; right: the pace of each arm; confidence %s", modelName(modelOf(r)), plot.Percent.Format(r.Confidence)),
+		Columns:  2, Width: 1040, PanelHeight: 340,
+	}
+	if p, ok := effectPanel(r); ok {
+		f.Panels = append(f.Panels, p)
+	}
+	if p, ok := hoursPanel(r); ok {
+		f.Panels = append(f.Panels, p)
+	}
+	return f
+}
+
+func effectPanel(r *Result) (plot.Panel, bool) {
+	p := plot.Panel{X: plot.Axis{Label: "times slower", Log: true}}
+	var dots, alone []plot.Reading
+	for _, e := range []struct{ name, words string }{
+		{"batch_effect_depth", "depth: behind 8,000 rows, against an idle queue"},
+		{"batch_effect_size", "size: one batch of 8,000, against 16 of 500"},
+		{"batch_effect_hour", "hour: the slowest, against the fastest"},
+		{"batch_effect_beyond_big", "one batch of 30,000"},
+		{"batch_effect_beyond_behind", "behind 30,000 rows"},
+		{"past_effect_depth", "depth, by earlier batches"},
+		{"past_effect_size", "size, by earlier batches"},
+		{"past_effect_hour", "hour, by earlier batches"},
+	} {
+		m, ok := r.Metric(e.name, "", "")
+		if !ok {
+			continue
+		}
+		dot := plot.Reading{X: m.Value, Y: float64(len(p.Y.Names)), Low: m.Low, High: m.High}
+		if p.Y.Names = append(p.Y.Names, e.words); m.Provisional {
+			alone = append(alone, dot)
+		} else {
+			dots = append(dots, dot)
+		}
+	}
+	p.Layers = []plot.Layer{
+		plot.Rule{At: 1, Upright: true, Ink: plot.Grey},
+		plot.Rule{At: math.Exp(threshold), Upright: true, Dashed: true, Label: "an effect from 2.5 on"},
+		plot.Dots{Readings: dots, Ink: plot.Blue},
+		plot.Dots{Readings: alone, Ink: plot.Blue, Hollow: true, Label: "seen once"},
+	}
+	return p, len(dots)+len(alone) > 0
+}
+
+func hoursPanel(r *Result) (plot.Panel, bool) {
+	p := plot.Panel{X: plot.Axis{Label: "hour of the day (UTC)", Min: 0, Max: 24}, Y: plot.Axis{Label: "rows a second of one batch", Log: true}}
+	for i, s := range r.Series {
+		if s.Y != "rows a second of one batch" {
+			continue
+		}
+		var dots []plot.Reading
+		for _, d := range s.readings() {
+			dots = append(dots, plot.Reading{X: d.X + .5*(float64(i)-1.5), Y: d.Y})
+		}
+		p.Layers = append(p.Layers, plot.Dots{Readings: dots, Ink: plot.Series(i), Label: s.Name})
+	}
+	return p, len(p.Layers) > 0
+}

@@ -1,0 +1,205 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/flotilla-llm/flotilla/internal/plot"
+	"github.com/flotilla-llm/flotilla/internal/wire"
+)
+
+// drawRefill shows each bucket's refill beside what its headers claim, and the
+// input level of each org in the last dip.
+func drawRefill(r *Result) *plot.Figure {
+	f := &plot.Figure{
+		Subtitle:    "refill of each bucket as a share of the limit that its headers show, from the slope of remaining + own use; bars are 95 % intervals",
+		PanelHeight: 300, Columns: 1,
+	}
+	if s := burstsOf(r); s != "" {
+		f.Subtitle += ". " + s
+	}
+	shares := refillShares(r)
+	if len(shares) > 0 {
+		f.Title = refillFinding(r, shares)
+		f.Panels = append(f.Panels, refillPanel(r, shares))
+	}
+	if p, ok := dipPanel(r); ok {
+		f.Panels = append(f.Panels, p)
+	}
+	return f
+}
+
+// refillShare is one bucket's refill over its claim.
+type refillShare struct {
+	org, limit       string
+	value, low, high float64 // shares; 0: the refill is not known
+	perMin           float64
+}
+
+func refillShares(r *Result) []refillShare {
+	var out []refillShare
+	for _, held := range r.Metrics { // each bucket that a header shows has a capacity
+		limit, ok := strings.CutPrefix(held.Name, "capacity_")
+		if !ok {
+			continue
+		}
+		s := refillShare{org: held.Org, limit: limit}
+		m, ok := r.Metric("refill_"+limit, held.Org, held.Pool)
+		claimed := 0.0
+		if _, err := fmt.Sscanf(m.Note, "headers claim %f", &claimed); ok && err == nil && claimed > 0 {
+			s.perMin, s.value, s.low, s.high = m.Value, m.Value/claimed, m.Low/claimed, m.High/claimed
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func refillPanel(r *Result, shares []refillShare) plot.Panel {
+	p := plot.Panel{X: plot.Axis{Label: "measured refill as a share of what the headers say", Unit: plot.Percent}}
+	p.Layers = []plot.Layer{plot.Rule{At: 1, Upright: true, Dashed: true, Label: "as the headers say"}}
+	var dots []plot.Reading
+	for i, s := range shares {
+		name := s.org + ", " + limitName(s.limit)
+		if s.value > 0 {
+			name += ": " + plot.Plain.Format(s.perMin)
+			dots = append(dots, plot.Reading{X: s.value, Y: float64(i), Low: s.low, High: s.high})
+		} else {
+			p.Layers = append(p.Layers, plot.Note{X: 1, Y: float64(i), Text: "not shown: hardly drawn down", Ink: plot.Grey})
+		}
+		p.Y.Names = append(p.Y.Names, name)
+	}
+	p.Layers = append(p.Layers, plot.Dots{Readings: dots, Ink: plot.Blue})
+	if len(dots) == 0 {
+		p.X.Min, p.X.Max = .9, 1.1
+	}
+	return p
+}
+
+// refillFinding words what the shares say.
+func refillFinding(r *Result, shares []refillShare) string {
+	const truthful = 0.03
+	var off []string
+	worst, known := 0.0, 0
+	for _, s := range shares {
+		if s.value == 0 {
+			continue
+		}
+		known++
+		if math.Abs(s.value-1) > truthful {
+			off = append(off, fmt.Sprintf("%s's %s at %s", s.org, limitName(s.limit), plot.Percent.Format(s.value)))
+			continue
+		}
+		worst = max(worst, math.Abs(s.value-1))
+	}
+	var said string
+	switch {
+	case known == 0:
+		return sentence(r.Verdict)
+	case len(off) == 0:
+		said = fmt.Sprintf("Buckets refill as their headers say, to %s", plot.Percent.Format(worst))
+	case len(off) == known:
+		said = "No bucket refills as its headers say: " + listed(off)
+	default:
+		said = "Not all buckets refill as their headers say: " + listed(off) + " of that"
+	}
+	for _, m := range r.Metrics {
+		if m.Name == "hidden_burst" || m.Name == "concurrency_limit" {
+			said += fmt.Sprintf("; %s takes %.0f calls at one moment and refuses more, which no header says", m.Org, m.Value)
+		}
+	}
+	if who := othersAtWork(r); len(who) > 0 {
+		said += "; others are at work on " + listed(who)
+	}
+	return said
+}
+
+func othersAtWork(r *Result) []string {
+	var who []string
+	for _, m := range r.Metrics {
+		if strings.HasPrefix(m.Name, "others_") && !slices.Contains(who, m.Org) {
+			who = append(who, m.Org)
+		}
+	}
+	return who
+}
+
+// burstsOf says which bursts were taken.
+func burstsOf(r *Result) string {
+	var said []string
+	for _, m := range r.metrics("burst") {
+		said = append(said, fmt.Sprintf("%s %.0f", m.Org, m.Value))
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "Calls at one moment that were all taken: " + strings.Join(said, ", ")
+}
+
+// dipPanel is the input level of each org in the last stage that drew it down.
+func dipPanel(r *Result) (plot.Panel, bool) {
+	p := plot.Panel{
+		Title: "The last dip: input tokens that are left",
+		X:     plot.Axis{Label: "time since its first call", Unit: plot.Seconds}, Y: plot.Axis{Label: "share of the limit that the headers show", Unit: plot.Percent},
+	}
+	orgs, _ := placesOf(r.Metrics)
+	for i, org := range orgs {
+		dots, from := dipOf(r, org)
+		if len(dots) < 3 {
+			continue
+		}
+		p.Layers = append(p.Layers, plot.Dots{Readings: dots, Ink: plot.Series(i), Label: org})
+		if m, ok := r.Metric("refill_itpm", org, ""); ok {
+			if line := refillLine(m, dots, from); len(line) > 0 {
+				p.Layers = append(p.Layers, plot.Line{Points: line, Ink: plot.Series(i), Dashed: true, Fine: true})
+			}
+		}
+	}
+	return p, len(p.Layers) > 0
+}
+
+// dipOf are the readings of an org's last dip, as shares of the limit that they
+// show, and which of them is the lowest.
+func dipOf(r *Result, org string) (dots []plot.Reading, lowest int) {
+	step := ""
+	for i := range r.Raw {
+		if rec := &r.Raw[i]; rec.Org == org && strings.HasPrefix(rec.Step, stageDip) && rec.Read.Of(wire.Input) != nil {
+			step = max(step, rec.Step)
+		}
+	}
+	var of []*Record
+	for i := range r.Raw {
+		if rec := &r.Raw[i]; step != "" && rec.Org == org && rec.Step == step {
+			of = append(of, rec)
+		}
+	}
+	slices.SortStableFunc(of, func(a, b *Record) int { return int(a.Sent - b.Sent) })
+	every := max(1, len(of)/80)
+	for i, rec := range of {
+		l := rec.Read.Of(wire.Input)
+		if l == nil || l.Limit == 0 || i%every != 0 && i > 20 {
+			continue
+		}
+		dots = append(dots, plot.Reading{X: (rec.Sent - of[0].Sent).Seconds(), Y: float64(l.Remaining) / float64(l.Limit)})
+		if dots[len(dots)-1].Y <= dots[lowest].Y {
+			lowest = len(dots) - 1
+		}
+	}
+	return dots, lowest
+}
+
+// refillLine is the measured refill from the lowest reading on, until it is full
+// again.
+func refillLine(m Metric, dots []plot.Reading, lowest int) []plot.Point {
+	claimed := 0.0
+	if _, err := fmt.Sscanf(m.Note, "headers claim %f", &claimed); err != nil || claimed <= 0 {
+		return nil
+	}
+	top := 0.0
+	for _, d := range dots {
+		top = max(top, d.Y)
+	}
+	low, rate := dots[lowest], m.Value/claimed/60
+	return []plot.Point{{X: low.X, Y: low.Y}, {X: low.X + (top-low.Y)/rate, Y: top}}
+}
