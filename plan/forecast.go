@@ -60,6 +60,7 @@ type Candidate struct {
 	CostP5, CostP50, CostP95 flotilla.Money
 	Worst                    flotilla.Money // every answer as long as max_tokens allows
 	SyncRows, BatchRows      int            // as expected
+	BatchSize                int            // rows of one batch, on average; 0: there is none
 	Binding                  []flotilla.Binding
 	Lanes                    []flotilla.LaneReport // Org, Pool, Tier, Cap, Peak; N and Cost of the sync ones
 	Meets                    bool                  // deadline and cap
@@ -168,7 +169,7 @@ func cheapest(t route.Task) (dollars float64, ok bool) {
 func (c *Candidate) sum(j *Job) {
 	n := len(c.trials)
 	took, cost := make([]float64, n), make([]float64, n)
-	sync, batch := 0.0, 0.0
+	sync, batch, size := 0.0, 0.0, 0.0
 	var firsts []time.Duration
 	for i, t := range c.trials {
 		took[i], cost[i] = math.NaN(), math.NaN()
@@ -177,6 +178,7 @@ func (c *Candidate) sum(j *Job) {
 		}
 		sync += t.syncRows / float64(n)
 		batch += t.batchRows / float64(n)
+		size += t.batch / float64(n)
 		firsts = append(firsts, t.first)
 	}
 	slices.Sort(firsts)
@@ -197,7 +199,7 @@ func (c *Candidate) sum(j *Job) {
 		c.CostP50 = min(c.CostP50, c.CostP95)
 		c.CostP5 = min(c.CostP5, c.CostP50)
 	}
-	c.SyncRows, c.BatchRows = int(math.Round(sync)), int(math.Round(batch))
+	c.SyncRows, c.BatchRows, c.BatchSize = int(math.Round(sync)), int(math.Round(batch)), int(math.Round(size))
 	if c.Name == ThriftName && !j.Deadline.IsZero() && sync-j.alone() < 0.002*(sync+batch) {
 		c.Name = BatchName
 	}

@@ -17,6 +17,7 @@ type trial struct {
 	cost, syncCost, batchCost float64 // nano-dollars by the job's price table
 	syncRows, batchRows       float64
 	settled                   float64
+	batch                     float64 // rows of one, on average; 0: there was none
 
 	lanes []sched.LaneView
 	world *supposed
@@ -57,7 +58,7 @@ func (w *supposed) trial(o *Outcome) *trial {
 	return &trial{
 		ends: !o.Stalled && o.Settled == o.N, took: o.Makespan(), first: o.First - o.Began, settled: float64(o.Settled),
 		cost: float64(o.Cost) * w.price, syncCost: float64(o.SyncCost) * w.price, batchCost: float64(o.BatchCost) * w.price,
-		syncRows: float64(o.SyncRows), batchRows: float64(o.BatchRows), lanes: o.Lanes, world: w,
+		syncRows: float64(o.SyncRows), batchRows: float64(o.BatchRows), lanes: o.Lanes, world: w, batch: float64(o.BatchRows) / float64(max(o.Made, 1)),
 	}
 }
 

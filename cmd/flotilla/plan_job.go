@@ -23,10 +23,13 @@ func (r *runner) planJob(ctx context.Context, p *planReport, sup *supposed) plan
 		Fleet: r.flags.fleetConfig(r.settings), Classes: planClasses(r.plan.Classes), Start: p.At, Prefer: r.flags.prefer,
 		Tier: planTiers[r.flags.tier], Seed: forecastSeed,
 	}
+	j.Pace = r.profile.paces(j.Classes)
 	j.Fleet.Orgs = nil
 	for i := range sup.orgs {
 		o := sup.orgs[i].Org
-		o.Turnaround = r.turnaround(ctx, o.Name)
+		if o.Turnaround.RowRate == 0 { // the profile knows better
+			o.Turnaround = r.turnaround(ctx, o.Name)
+		}
 		j.Fleet.Orgs = append(j.Fleet.Orgs, o)
 	}
 	if p.Deadline != nil {

@@ -23,13 +23,19 @@ type supposed struct {
 // suppose fills in what forecasts need and nobody has told: limits as headers
 // told earlier runs, else those that an org of that name has in the emulator's
 // default scenario, else those of the lowest usage tier. learned gives what the
-// journal has of an org and pool; nil: there is none.
-func suppose(orgs []OrgSetting, pools []string, learned func(org, pool string) flotilla.Limits) supposed {
+// journal has of an org and pool; nil: there is none. measured is told of orgs
+// that nobody has named.
+func suppose(orgs []OrgSetting, pools []string, measured *profile, learned func(org, pool string) flotilla.Limits) supposed {
 	var s supposed
+	if measured.said != "" {
+		s.assumed = append(s.assumed, measured.said)
+	}
 	if len(orgs) == 0 {
 		s.assumed = append(s.assumed, "no key is set: the three orgs of the environment, high, batch and low")
 		for _, e := range envOrgs {
-			orgs = append(orgs, OrgSetting{Org: flotilla.Org{Name: e.name}, KeyEnv: e.variable})
+			o := OrgSetting{Org: flotilla.Org{Name: e.name}, KeyEnv: e.variable}
+			measured.teach(&o, "")
+			orgs = append(orgs, o)
 		}
 	}
 	guessed := map[string][]string{} // orgs by where their limits come from

@@ -48,7 +48,7 @@ at any moment.`,
 		&cobra.Group{ID: commandsOther, Title: "Other:"},
 	)
 	addCommands(root, commandsWork, newRunCmd())
-	addCommands(root, commandsKnow, newPlanCmd(), newLimitsCmd(), newMeasureCmd(), newJobsCmd(), newDoctorCmd())
+	addCommands(root, commandsKnow, newPlanCmd(), newLimitsCmd(), newMeasureCmd(), newReportCmd(), newJobsCmd(), newDoctorCmd())
 	addCommands(root, commandsTry, newDemoCmd(), newEmulateCmd())
 	addCommands(root, commandsOther, newVersionCmd(), newCompletionCmd())
 	root.SetHelpCommandGroupID(commandsOther)

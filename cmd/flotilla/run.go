@@ -85,6 +85,7 @@ type runner struct {
 
 	relearn *relearning
 	route   flotilla.Route // that the job takes: chosen once its plan is known
+	profile profile        // what was measured of the provider
 	report  *planReport    // what was said beforehand; nil: nothing yet
 
 	mu   sync.Mutex
@@ -183,6 +184,9 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 		return err
 	}
 	r.shares.learn(journal.Realm{Provider: shape.Provider, Emulated: mark}, r.infos, r.fleet.Now)
+	if err := r.takeProfile(ctx, mark); err != nil {
+		return err
+	}
 	run, err := job.Open(ctx, carrier{r}, r.jobConfig(shape, mark))
 	if err != nil {
 		return r.flags.fromFlag(err)

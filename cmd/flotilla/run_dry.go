@@ -25,6 +25,9 @@ func (r *runner) dry(ctx context.Context) (err error) {
 		if r.plan, err = r.flags.barePlan(); err != nil {
 			return err
 		}
+		if err := r.supposeProfile(""); err != nil {
+			return err
+		}
 		return r.printDry(ctx)
 	}
 	shape, err := r.flags.shape(r.settings)
@@ -45,6 +48,9 @@ func (r *runner) dry(ctx context.Context) (err error) {
 	}
 	if r.journal != nil {
 		defer func() { err = errors.Join(err, r.journal.Close()) }()
+	}
+	if err := r.supposeProfile(mark); err != nil {
+		return err
 	}
 	run, err := job.Open(ctx, r.fleet, r.jobConfig(shape, mark))
 	if err != nil {

@@ -170,9 +170,8 @@ func connect(ctx context.Context, fleet *flotilla.Fleet, stderr io.Writer) ([]fl
 	return infos, nil
 }
 
-// keepOn leaves sync to some of the orgs, by a fleet of its own in the place of
-// one that has sent nothing yet. No names: all of them.
-func (r *runner) keepOn(ctx context.Context, names []string) (err error) {
+// keepOn leaves sync to some of the orgs. No names: all of them.
+func (r *runner) keepOn(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -180,6 +179,12 @@ func (r *runner) keepOn(ctx context.Context, names []string) (err error) {
 		o := &r.settings.Orgs[i]
 		o.NoSync = o.NoSync || !slices.Contains(names, o.Name)
 	}
+	return r.refit(ctx)
+}
+
+// refit puts a fleet of the settings as they are now in the place of one that has
+// sent nothing yet.
+func (r *runner) refit(ctx context.Context) (err error) {
 	if err := r.fleet.Close(); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 // foretell says how the job would go by each of its routes, and chooses one.
 func (r *runner) foretell(ctx context.Context) (*planReport, error) {
-	sup := suppose(r.usable(), r.pools(), r.learned(ctx))
+	sup := suppose(r.usable(), r.pools(), &r.profile, r.learned(ctx))
 	p := r.newReport(&sup)
 	if p.Rows == 0 {
 		return p, nil

@@ -82,7 +82,7 @@ func (l *relearning) tell(classes []job.Class) {
 	}
 	p := *r.report
 	p.At = r.now()()
-	sup := suppose(r.usable(), r.pools(), r.learned(l.ctx))
+	sup := suppose(r.usable(), r.pools(), &r.profile, r.learned(l.ctx))
 	j := r.planJob(l.ctx, &p, &sup)
 	j.Classes = planClasses(classes)
 	f, err := plan.Foresee(l.ctx, j)

@@ -29,7 +29,7 @@ func (r *runner) startLines(mark string) []string {
 	p := &r.plan
 	lines := []string{
 		fmt.Sprintf("job %s: %s", p.Job, r.whatText()),
-		joined("; ", orgsText(r.infos)+emulatedText(mark), r.capText(), "journal "+r.journal.Path()),
+		joined("; ", orgsText(r.infos)+emulatedText(mark), r.capText(), r.profile.said, "journal "+r.journal.Path()),
 	}
 	if p.Pending == 0 {
 		return append(lines, "nothing is left to send")
