@@ -19,12 +19,12 @@ func TestBoundLeavesOutBatchesTakenOver(t *testing.T) {
 		cfg := d.config()
 		cfg.Store = book
 		for i := range cfg.Orgs {
-			cfg.Orgs[i].Turnaround = flotilla.Turnaround{Overhead: 5 * time.Minute, RowRate: 2, Parallel: 8}
+			cfg.Orgs[i].Turnaround = flotilla.Turnaround{Overhead: time.Second, RowRate: 0.01, Parallel: 1}
 		}
 		fleet := open(t, cfg)
 		ctx, cancel := context.WithTimeout(t.Context(), 595*time.Second)
 		defer cancel()
-		if report, err := fleet.Carry(ctx, newPile(fleet, all), flotilla.Options{Route: onlyBatches(), N: 400}); err != nil || len(report.Running) == 0 {
+		if report, err := fleet.Carry(ctx, newPile(fleet, all[:399]), flotilla.Options{Route: onlyBatches(), N: 399}); err != nil || len(report.Running) == 0 {
 			t.Fatalf("%v, %+v", err, report.Running)
 		}
 		if err := fleet.Close(); err != nil {
@@ -34,8 +34,8 @@ func TestBoundLeavesOutBatchesTakenOver(t *testing.T) {
 		state := book.standing(t)
 		src := state.resumed(fleet, all)
 		report := carryOn(t, fleet, src, flotilla.Options{Route: onlyBatches(), Batches: state.open})
-		if took := report.Ended.Sub(report.Started); report.Bound > took || report.PoliteBound > took {
-			t.Errorf("at least %v and %v, it took %v", report.Bound, report.PoliteBound, took)
+		if took := report.Ended.Sub(report.Started); report.Bound == 0 || report.Bound > took || report.PoliteBound > took {
+			t.Errorf("at least %v and %v for the last row, all took %v", report.Bound, report.PoliteBound, took)
 		}
 	})
 }
