@@ -163,9 +163,10 @@ func (m *Model) planBatches() {
 	}
 }
 
-// later is an instant some seconds after another.
+// later is an instant some seconds after another, and never that same one: work
+// of less than a nanosecond would keep the queue at it for ever.
 func later(at time.Duration, s float64) time.Duration {
-	if d := seconds(s); d < Never-at {
+	if d := max(seconds(s), 1); d < Never-at {
 		return at + d
 	}
 	return Never

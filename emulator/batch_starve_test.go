@@ -72,3 +72,20 @@ func TestStarvationEnds(t *testing.T) {
 		t.Errorf("a canary behind starved batches ended at %v", end)
 	}
 }
+
+// Rows so quick that less than a nanosecond of work is left between two events
+// do not keep the queue at one instant for ever.
+func TestRowsOfAnyPace(t *testing.T) {
+	sc, err := Named("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pace := range []float64{1000, 1e6, 1e9} {
+		sc.Batches.RowsPerSecond = pace
+		m := NewModel(sc, 1, time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC))
+		b := submit(t, m, 0, 0, 30_000, 0)
+		if end := endOf(m, b, time.Hour); end == Never {
+			t.Errorf("%v rows a second: not ended after an hour", pace)
+		}
+	}
+}
