@@ -11,7 +11,7 @@ import (
 // that fits best allows, for the ladder and for the jump.
 func drawAcceleration(r *Result) *plot.Figure {
 	f := &plot.Figure{
-		Subtitle:    "input tokens a minute in stretches of 10 s, after a rest of " + plot.Seconds.Format(accelRest.Seconds()) + "; the jump follows another of " + plot.Seconds.Format(accelBetween.Seconds()),
+		Subtitle:    "input tokens a minute in stretches of 10 s (the first and the last may be cut short), after a rest of " + plot.Seconds.Format(accelRest.Seconds()) + "; the jump follows another of " + plot.Seconds.Format(accelBetween.Seconds()),
 		PanelHeight: 320, Columns: 2, SameY: true, Width: 1000,
 	}
 	asked := r.series("asked")
@@ -55,17 +55,23 @@ func accelPanel(r *Result, title string, part [2]float64) plot.Panel {
 		}
 		return out
 	}
+	hold := func(of []plot.Point) []plot.Point { // the last stretch has a length too
+		if n := len(of); n > 0 {
+			of = append(of, plot.Point{X: of[n-1].X + 10, Y: of[n-1].Y})
+		}
+		return of
+	}
 	asked, passed, allowed := within("asked"), within("passed"), within("allowed")
 	if len(allowed) > 0 && r.Config["rule"] != ruleNone {
-		p.Layers = append(p.Layers, plot.Line{Points: allowed, Ink: plot.Orange, Dashed: true, Step: true, Label: fmt.Sprintf("ceiling by the %v rule", r.Config["rule"])})
+		p.Layers = append(p.Layers, plot.Line{Points: hold(allowed), Ink: plot.Orange, Dashed: true, Step: true, Label: fmt.Sprintf("ceiling by the %v rule", r.Config["rule"])})
 	}
 	refused := refusedAt(asked, passed)
 	label := "asked for, all of it passed"
 	if len(refused) > 0 {
 		label = "passed"
-		p.Layers = append(p.Layers, plot.Line{Points: asked, Ink: plot.Grey, Step: true, Fine: true, Label: "asked for"})
+		p.Layers = append(p.Layers, plot.Line{Points: hold(asked), Ink: plot.Grey, Step: true, Fine: true, Label: "asked for"})
 	}
-	p.Layers = append(p.Layers, plot.Line{Points: passed, Ink: plot.Blue, Step: true, Label: label})
+	p.Layers = append(p.Layers, plot.Line{Points: hold(passed), Ink: plot.Blue, Step: true, Label: label})
 	if len(refused) > 0 {
 		p.Layers = append(p.Layers, plot.Dots{Readings: refused, Ink: plot.Black, Mark: plot.Cross, Label: "some refused"})
 	}

@@ -57,14 +57,6 @@ func calledBy(verdict string, models []string, yes map[string]int) string {
 	return verdict + "; nobody can call " + listed(none)
 }
 
-// listed joins names as people do.
-func listed(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
 // refusalWord is an error in two words: its type, before the colon.
 func refusalWord(note string) string {
 	kind, _, _ := strings.Cut(note, ":")

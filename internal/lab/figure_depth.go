@@ -19,14 +19,9 @@ func drawDepth(r *Result) *plot.Figure {
 
 // drawSize is the same by rows in a batch.
 func drawSize(r *Result) *plot.Figure {
-	return drawPaced(r, "chunk ", fmt.Sprintf("%v rows queued each time", r.Config["depth"]), func(at string) string {
+	return drawPaced(r, "chunk ", group(intOf(fmt.Sprint(r.Config["depth"])))+" rows queued each time", func(at string) string {
 		return "batches of " + group(intOf(at))
 	})
-}
-
-func intOf(s string) (n int) {
-	_, _ = fmt.Sscanf(s, "%d", &n) // 0 where it is no number
-	return n
 }
 
 // drawPaced draws the line of ends beside the curves whose names begin with a
@@ -71,7 +66,10 @@ func drawPaced(r *Result, word, what string, name func(at string) string) *plot.
 // curve is how the rows of a level came in; minutes become seconds.
 func curve(s *Series, ink plot.Ink, label string) plot.Layer {
 	var points []plot.Point
-	for _, v := range s.readings() {
+	for i, v := range s.readings() {
+		if i == 0 && len(s.Points) > 1 {
+			points = append(points, plot.Point{X: 60 * v.X})
+		}
 		points = append(points, plot.Point{X: 60 * v.X, Y: v.Y})
 	}
 	if len(points) == 1 {

@@ -9,7 +9,7 @@ import (
 // drawFanout stacks what each org carries alone, and below it what they carried
 // together.
 func drawFanout(r *Result) *plot.Figure {
-	f := &plot.Figure{Subtitle: "calls answered a minute" + shapeOf(r) + ", each org at its knee; bar: 95 % interval of the whole"}
+	f := &plot.Figure{Title: fanoutFinding(r), Subtitle: "calls answered a minute" + shapeOf(r) + ", each org at its knee; bar: 95 % interval of the whole"}
 	alone, sum := stacked(r.metrics("alone_calls_per_min"), 0)
 	together, whole := stacked(r.metrics("together_calls_per_min"), 1)
 	if len(alone) == 0 || len(together) == 0 {
@@ -39,4 +39,13 @@ func stacked(of []Metric, at float64) (bars []plot.Bar, sum float64) {
 		sum += m.Value
 	}
 	return bars, sum
+}
+
+func fanoutFinding(r *Result) string {
+	share, ok := r.Metric("fanout_sum", "", "")
+	whole, ok2 := r.Metric("fanout_calls_per_min", "", "")
+	if !ok || !ok2 {
+		return sentence(r.Verdict)
+	}
+	return fmt.Sprintf("%d orgs together carry %s calls a minute of %s, %s ± %.1f of the sum of their parts", share.N, plot.Plain.Format(whole.Value), modelName(whole.Model), plot.Percent.Format(share.Value), 50*(share.High-share.Low))
 }

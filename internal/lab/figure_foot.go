@@ -23,7 +23,12 @@ func footOf(windows []*Result) string {
 	if len(windows) == 1 {
 		said = append(said, "Provisional: from one window")
 	}
-	const most = 3 // the rest is in the file
+	const most, long = 3, 110 // the rest is in the file
+	for i, s := range left {
+		if r := []rune(s); len(r) > long {
+			left[i] = string(r[:long]) + "…"
+		}
+	}
 	switch n := len(left) - most; {
 	case len(left) > most:
 		left = append(left[:most], fmt.Sprintf("and %d more in the file", n))
@@ -52,85 +57,3 @@ func (r *Result) provenance() string {
 }
 
 func dollars(v float64) string { return plot.Dollars.Format(v) }
-
-// sentence begins with a capital, unless it begins with an org's name or a number.
-func sentence(s string) string { return strings.TrimSuffix(s, ".") }
-
-// modelName is a model as people say it: "Haiku 4.5" of claude-haiku-4-5-20251001.
-func modelName(id string) string {
-	parts := strings.Split(strings.TrimPrefix(id, "claude-"), "-")
-	if len(parts) > 1 && len(parts[len(parts)-1]) == len("20251001") {
-		parts = parts[:len(parts)-1]
-	}
-	if parts[0] == "" {
-		return id
-	}
-	name := strings.ToUpper(parts[0][:1]) + parts[0][1:]
-	if len(parts) == 1 {
-		return name
-	}
-	return name + " " + strings.Join(parts[1:], ".")
-}
-
-// limitName is a limit in words.
-func limitName(limit string) string {
-	if s, ok := limitWords[limit]; ok {
-		return s
-	}
-	return limit
-}
-
-var limitWords = map[string]string{
-	"rpm": "requests a minute", "itpm": "input tokens a minute", "otpm": "output tokens a minute", "tpd": "tokens a day",
-	"cap": "the etiquette cap", "concurrency": "calls at once", "spend": "the spend cap",
-}
-
-// series are the result's lines of a name.
-func (r *Result) series(name string) []Series {
-	var out []Series
-	for _, s := range r.Series {
-		if s.Name == name && len(s.Points) > 0 {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// metrics are the result's numbers of a name.
-func (r *Result) metrics(name string) []Metric {
-	var out []Metric
-	for _, m := range r.Metrics {
-		if m.Name == name {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-// readings are a line's points with their intervals, whatever each holds of x,
-// y, low and high.
-func (s *Series) readings() []plot.Reading {
-	var out []plot.Reading
-	for _, p := range s.Points {
-		switch {
-		case len(p) >= 4:
-			out = append(out, plot.Reading{X: p[0], Y: p[1], Low: p[2], High: p[3]})
-		case len(p) >= 2:
-			out = append(out, plot.Reading{X: p[0], Y: p[1]})
-		}
-	}
-	return out
-}
-
-// line are its points without intervals; where they lie further apart than a
-// gap, it is broken. 0: nowhere.
-func (s *Series) line(gap float64) []plot.Point {
-	var out []plot.Point
-	for _, p := range s.readings() {
-		if n := len(out); n > 0 && gap > 0 && p.X-out[n-1].X > gap {
-			out = append(out, plot.Point{X: (p.X + out[n-1].X) / 2, Y: notANumber})
-		}
-		out = append(out, plot.Point{X: p.X, Y: p.Y})
-	}
-	return out
-}

@@ -78,7 +78,7 @@ func kneeMarks(r *Result, s *Series, top, conc Metric) []plot.Layer {
 		layers = append(layers, plot.Rule{At: conc.Value, Low: conc.Low, High: conc.High, Upright: true, Label: text})
 	}
 	if limit, name := shownLimit(r, s.Org, s.Model); limit > 0 && limit < 1.7*top.Value {
-		layers = append(layers, plot.Rule{At: limit, Ink: plot.Grey, Dashed: true, Label: fmt.Sprintf("headers: %s", name)})
+		layers = append(layers, plot.Rule{At: limit, Ink: plot.Grey, Dashed: true, Label: name + " by header"})
 	}
 	return append(layers, plot.Line{Points: fit, Ink: plot.Blue, Fine: true})
 }
@@ -103,7 +103,7 @@ func shownLimit(r *Result, org, model string) (perMin float64, name string) {
 	}
 	for d, use := range map[wire.Dim]float64{wire.Requests: 1, wire.Input: safeRatio(input, n), wire.Output: safeRatio(output, n)} {
 		if v := safeRatio(limits[d], use); v > 0 && v < perMin {
-			perMin, name = v, plot.Plain.Format(limits[d])+" "+limitName(DimName(d))
+			perMin, name = v, plot.Plain.Format(limits[d])+" "+DimName(d)
 		}
 	}
 	if math.IsInf(perMin, 1) {

@@ -78,9 +78,11 @@ func kneeFinding(r *Result) string {
 	carry := "carries"
 	if len(orgs) > 1 {
 		carry = "carry"
-		range_ += " each"
 	}
 	said := fmt.Sprintf("%s %s %s%s calls a minute of %s", listed(orgs), carry, map[bool]string{true: "at least "}[at != ""], range_, modelName(model))
+	if len(orgs) > 1 {
+		said += " each"
+	}
 	switch {
 	case at == "":
 		said += ": " + limitName(limit) + " bind"

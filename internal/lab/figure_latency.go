@@ -29,7 +29,7 @@ func drawLatency(r *Result) *plot.Figure {
 func latencyFinding(r *Result) string {
 	var first, per []string
 	for _, m := range r.metrics("ttft") {
-		first = append(first, modelName(m.Model)+" "+plot.Seconds.Format(m.Value))
+		first = append(first, modelName(m.Model)+" after "+plot.Seconds.Format(m.Value))
 		if rate, ok := r.Metric("output_rate", m.Org, m.Model); ok && rate.Value > 0 {
 			per = append(per, fmt.Sprintf("%.0f", rate.Value))
 		}
@@ -37,7 +37,7 @@ func latencyFinding(r *Result) string {
 	if len(first) == 0 {
 		return sentence(r.Verdict)
 	}
-	return "The first token takes " + listed(first) + "; then come " + listed(per) + " tokens a second"
+	return "The first token comes from " + listed(first) + "; then " + listed(per) + " tokens a second"
 }
 
 // boxOf sums a distribution up; ok is false where there are too few.

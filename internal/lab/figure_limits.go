@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 func drawLimits(r *Result) *plot.Figure {
 	orgs, pools := placesOf(r.Metrics)
 	f := &plot.Figure{
+		Title:    limitsFinding(r, orgs),
 		Subtitle: "limits of each org and pool of models, as read" + sourcesOf(r.Metrics) + "; darker: more",
 		Columns:  3, Width: 1100,
 	}
@@ -23,7 +25,7 @@ func drawLimits(r *Result) *plot.Figure {
 			continue
 		}
 		shown := r.metrics(d.name + "_shown")
-		f.Panels = append(f.Panels, matrix(d.title, pools, orgs, func(pool, org string) (Metric, string, bool) {
+		f.Panels = append(f.Panels, matrix(d.title, pools, orgs, false, func(pool, org string) (Metric, string, bool) {
 			m, ok := among(of, org, pool)
 			other, contradicts := among(shown, org, pool)
 			if contradicts {
@@ -47,7 +49,7 @@ func batchLimits(r *Result, orgs []string) (plot.Panel, bool) {
 			rows = append(rows, w.row)
 		}
 	}
-	p := matrix("batches", rows, orgs, func(row, org string) (Metric, string, bool) {
+	p := matrix("batches", rows, orgs, true, func(row, org string) (Metric, string, bool) {
 		for _, w := range words {
 			if w.row == row {
 				m, ok := among(r.metrics(w.name), org, "")
@@ -59,21 +61,38 @@ func batchLimits(r *Result, orgs []string) (plot.Panel, bool) {
 	return p, len(rows) > 0
 }
 
-// matrix is a table of rows by orgs, the darker the larger within a panel.
-func matrix(title string, rows, orgs []string, of func(row, org string) (Metric, string, bool)) plot.Panel {
+// matrix is a table of rows by orgs, the darker the larger within the panel, or
+// within its row where each has a unit of its own.
+func matrix(title string, rows, orgs []string, apart bool, of func(row, org string) (Metric, string, bool)) plot.Panel {
 	p := plot.Panel{Title: title, X: plot.Axis{Names: orgs}, Y: plot.Axis{Names: rows}}
 	var cells []plot.Cell
-	least, most := math.Inf(1), 0.0
 	var values []float64
 	for y, row := range rows {
 		for x, org := range orgs {
 			m, text, ok := of(row, org)
 			if !ok || m.Value <= 0 {
 				text, m.Value = "not known", 0
-			} else {
-				least, most = min(least, m.Value), max(most, m.Value)
 			}
 			cells, values = append(cells, plot.Cell{X: x, Y: y, Text: text}), append(values, m.Value)
+		}
+		if apart {
+			shade(cells[y*len(orgs):], values[y*len(orgs):])
+		}
+	}
+	if !apart {
+		shade(cells, values)
+	}
+	p.Layers = []plot.Layer{plot.Cells{Cells: cells, Ink: plot.Blue}}
+	return p
+}
+
+// shade makes cells the darker the larger their values are, by their logarithms;
+// those of 0 stay white.
+func shade(cells []plot.Cell, values []float64) {
+	least, most := math.Inf(1), 0.0
+	for _, v := range values {
+		if v > 0 {
+			least, most = min(least, v), max(most, v)
 		}
 	}
 	for i, v := range values {
@@ -85,8 +104,40 @@ func matrix(title string, rows, orgs []string, of func(row, org string) (Metric,
 			cells[i].Shade = .15 + .7*math.Log(v/least)/math.Log(most/least)
 		}
 	}
-	p.Layers = []plot.Layer{plot.Cells{Cells: cells, Ink: plot.Blue}}
-	return p
+}
+
+// limitsFinding says what the orgs may do, by input tokens, and which second
+// keys were found out.
+func limitsFinding(r *Result, orgs []string) string {
+	var said []string
+	same := true
+	for _, org := range orgs {
+		most := 0.0
+		for _, m := range r.metrics("itpm") {
+			if m.Org == org {
+				most = max(most, m.Value)
+			}
+		}
+		if most == 0 {
+			return sentence(r.Verdict)
+		}
+		text := plot.Plain.Format(most)
+		same = same && (len(said) == 0 || strings.HasSuffix(said[0], " "+text))
+		said = append(said, org+" "+text)
+	}
+	finding := "Input tokens a minute of one pool, at most: " + listed(said)
+	if same && len(said) > 1 {
+		finding = fmt.Sprintf("All %d orgs may use up to %s input tokens a minute of one pool", len(orgs), strings.TrimPrefix(said[0], orgs[0]+" "))
+	}
+	if _, keys, ok := strings.Cut(r.Verdict, "; "); ok {
+		finding += "; " + keys
+	}
+	for _, name := range []string{"rpm_shown", "itpm_shown", "otpm_shown"} {
+		if len(r.metrics(name)) > 0 {
+			return finding + "; some headers show other numbers"
+		}
+	}
+	return finding
 }
 
 // among finds the number of an org and a pool.

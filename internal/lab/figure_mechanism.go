@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/flotilla-llm/flotilla/internal/plot"
 )
@@ -57,16 +58,37 @@ func effectPanel(r *Result) (plot.Panel, bool) {
 }
 
 func hoursPanel(r *Result) (plot.Panel, bool) {
-	p := plot.Panel{X: plot.Axis{Label: "hour of the day (UTC)", Min: 0, Max: 24}, Y: plot.Axis{Label: "rows a second of one batch", Log: true}}
+	p := plot.Panel{X: plot.Axis{Label: "hour of the day (UTC)"}, Y: plot.Axis{Label: "rows a second of one batch", Log: true}}
+	hours := hoursIn(r)
+	for _, h := range hours {
+		p.X.Names = append(p.X.Names, fmt.Sprintf("%02.0f", h))
+	}
 	for i, s := range r.Series {
-		if s.Y != "rows a second of one batch" {
+		if s.Y != pacePerHour {
 			continue
 		}
 		var dots []plot.Reading
 		for _, d := range s.readings() {
-			dots = append(dots, plot.Reading{X: d.X + .5*(float64(i)-1.5), Y: d.Y})
+			dots = append(dots, plot.Reading{X: float64(slices.Index(hours, d.X)) + .14*(float64(i)-1.5), Y: d.Y})
 		}
 		p.Layers = append(p.Layers, plot.Dots{Readings: dots, Ink: plot.Series(i), Label: s.Name})
 	}
 	return p, len(p.Layers) > 0
+}
+
+// pacePerHour is what the lines of the arms are called on their vertical axis.
+const pacePerHour = "rows a second of one batch"
+
+// hoursIn are the hours at which arms were measured, in order.
+func hoursIn(r *Result) []float64 {
+	var hours []float64
+	for _, s := range r.Series {
+		for _, d := range s.readings() {
+			if s.Y == pacePerHour && !slices.Contains(hours, d.X) {
+				hours = append(hours, d.X)
+			}
+		}
+	}
+	slices.Sort(hours)
+	return hours
 }

@@ -98,7 +98,7 @@ func refillFinding(r *Result, shares []refillShare) string {
 	case known == 0:
 		return sentence(r.Verdict)
 	case len(off) == 0:
-		said = fmt.Sprintf("Buckets refill as their headers say, to %s", plot.Percent.Format(worst))
+		said = fmt.Sprintf("Buckets refill as their headers say, to %.1g %%", 100*worst)
 	case len(off) == known:
 		said = "No bucket refills as its headers say: " + listed(off)
 	default:
@@ -189,17 +189,23 @@ func dipOf(r *Result, org string) (dots []plot.Reading, lowest int) {
 	return dots, lowest
 }
 
-// refillLine is the measured refill from the lowest reading on, until it is full
-// again.
+// refillLine is the measured refill through the readings after the lowest, from
+// the lowest on until it is full again.
 func refillLine(m Metric, dots []plot.Reading, lowest int) []plot.Point {
 	claimed := 0.0
 	if _, err := fmt.Sscanf(m.Note, "headers claim %f", &claimed); err != nil || claimed <= 0 {
 		return nil
 	}
-	top := 0.0
-	for _, d := range dots {
-		top = max(top, d.Y)
+	rate, top := m.Value/claimed/60, 0.0
+	var starts []float64
+	for i, d := range dots {
+		if top = max(top, d.Y); i > (lowest+len(dots))/2 {
+			starts = append(starts, d.Y-rate*d.X)
+		}
 	}
-	low, rate := dots[lowest], m.Value/claimed/60
-	return []plot.Point{{X: low.X, Y: low.Y}, {X: low.X + (top-low.Y)/rate, Y: top}}
+	if len(starts) == 0 {
+		return nil
+	}
+	from := middle(starts)
+	return []plot.Point{{X: dots[lowest].X, Y: from + rate*dots[lowest].X}, {X: (top - from) / rate, Y: top}}
 }
