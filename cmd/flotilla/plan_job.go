@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"slices"
-	"time"
 
-	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
-	"github.com/flotilla-llm/flotilla/journal"
 	"github.com/flotilla-llm/flotilla/plan"
 )
 
@@ -55,47 +51,4 @@ func planClasses(classes []job.Class) []plan.Class {
 		}
 	}
 	return out
-}
-
-// Batches of an org that the journal is asked for, and how many tell anything.
-const (
-	turnaroundsAsked = 50
-	turnaroundsLeast = 3
-)
-
-// turnaround is how the last batches of an org proceeded, as the journal has it;
-// zero: it has too few.
-func (r *runner) turnaround(ctx context.Context, org string) flotilla.Turnaround {
-	if r.journal == nil || r.shares == nil {
-		return flotilla.Turnaround{}
-	}
-	last, err := r.journal.Turnarounds(ctx, r.shares.realm, org, turnaroundsAsked)
-	if err != nil {
-		return flotilla.Turnaround{} // a forecast may do without
-	}
-	return turnaroundOf(last)
-}
-
-// usualOverhead is how long a batch waits before its first row where nothing
-// else is known (facts/control.md C.2).
-const usualOverhead = time.Minute
-
-// turnaroundOf takes the overhead as usual, or as half of what the quickest took
-// where that was less, and the middle rate of those that ended by themselves.
-func turnaroundOf(last []journal.Turnaround) (t flotilla.Turnaround) {
-	last = slices.DeleteFunc(slices.Clone(last), func(b journal.Turnaround) bool { return b.Canceled || b.Rows == 0 || b.Took <= 0 })
-	if len(last) < turnaroundsLeast {
-		return t
-	}
-	t.Overhead = usualOverhead
-	for _, b := range last {
-		t.Overhead = min(t.Overhead, b.Took/2)
-	}
-	rates := make([]float64, len(last))
-	for i, b := range last {
-		rates[i] = float64(b.Rows) / (b.Took - t.Overhead).Seconds()
-	}
-	slices.Sort(rates)
-	t.RowRate = rates[len(rates)/2]
-	return t
 }

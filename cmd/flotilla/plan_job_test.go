@@ -40,3 +40,20 @@ func TestTurnaroundOf(t *testing.T) {
 		}
 	}
 }
+
+// The last batches of a job and those near a cap are small: their time is the
+// wait for their first row, and says nothing against the rate.
+func TestTurnaroundOfSmallBatches(t *testing.T) {
+	var last []journal.Turnaround
+	for rows := 1; rows <= 40; rows++ {
+		took := time.Minute + time.Duration(rows)*time.Second/2
+		if rows%7 == 0 {
+			took += 3 * time.Minute // a few stand still
+		}
+		last = append(last, journal.Turnaround{Rows: rows, Succeeded: rows, Took: took})
+	}
+	got := turnaroundOf(last)
+	if math.Abs(got.RowRate-2) > 0.2 || (got.Overhead-time.Minute).Abs() > 5*time.Second {
+		t.Errorf("%+v, want two rows a second after a minute", got)
+	}
+}
