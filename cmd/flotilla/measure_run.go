@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
@@ -23,8 +24,9 @@ type measuredLine struct {
 	USD        flotilla.Money `json:"usd"`
 	WallS      float64        `json:"wall_s"`
 	Before     bool           `json:"measured_before,omitempty"` // within a day, and left as it is
-	Stopped    string         `json:"stopped,omitempty"`         // by itself, before its end
-	Refused    string         `json:"refused,omitempty"`         // before anything was sent
+	Figures    []string       `json:"figures,omitempty"`
+	Stopped    string         `json:"stopped,omitempty"` // by itself, before its end
+	Refused    string         `json:"refused,omitempty"` // before anything was sent
 	Hint       string         `json:"hint,omitempty"`
 
 	code int // of exit: something is left at all, for the cap on money
@@ -105,9 +107,30 @@ func (m *measuring) one(ctx context.Context, x lab.Experiment, left flotilla.Mon
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", x.Name(), err)
 	}
+	m.base.Known = append(slices.DeleteFunc(m.base.Known, func(o *lab.Result) bool {
+		return o.Experiment == r.Experiment && o.Window == r.Window
+	}), r)
+	m.draw(r, env)
 	l.take(r, file)
-	m.base.Known = append(m.base.Known, r)
 	return l, nil
+}
+
+// draw draws what an experiment has found, in all windows of the provider, and
+// notes the files in its result. The numbers are worth having without them. Of
+// what stopped itself report draws what there is.
+func (m *measuring) draw(r *lab.Result, env *lab.Env) {
+	if r.Stopped != "" {
+		return
+	}
+	all := lab.ChooseOf(r, m.base.Known)
+	files, err := drawFigures(m.flags.figures, all.Of(r.Experiment), nil)
+	if err == nil {
+		r.Figures = files
+		err = r.Store(env)
+	}
+	if err != nil {
+		warn(m.err, err.Error())
+	}
 }
 
 // again is how old a result may be for measure all to leave it as it is: an
@@ -167,5 +190,5 @@ func windowOf(name string) string {
 
 func (l *measuredLine) take(r *lab.Result, file string) {
 	l.File, l.Emulated, l.Verdict, l.Confidence = file, r.Emulated, r.Verdict, r.Confidence
-	l.USD, l.WallS, l.Stopped = r.Cost.Total, r.Totals.WallS, r.Stopped
+	l.USD, l.WallS, l.Stopped, l.Figures = r.Cost.Total, r.Totals.WallS, r.Stopped, r.Figures
 }

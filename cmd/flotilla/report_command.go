@@ -74,6 +74,7 @@ type reported struct {
 	Figures    []string `json:"figures"`
 	Pointers   []string `json:"pointers"`
 	Left       []string `json:"left_out"`
+	NotDrawn   []string `json:"not_drawn"`
 }
 
 func (f *reportFlags) run(cmd *cobra.Command) error {
@@ -96,6 +97,9 @@ func (f *reportFlags) run(cmd *cobra.Command) error {
 	}
 	for _, line := range done.Left {
 		warn(cmd.ErrOrStderr(), "left out: "+line)
+	}
+	for _, line := range done.NotDrawn {
+		warn(cmd.ErrOrStderr(), line)
 	}
 	if f.json {
 		return printJSON(cmd.OutOrStdout(), done)
@@ -151,7 +155,7 @@ type reporting struct {
 
 func (w *reporting) write(ctx context.Context) (*reported, error) {
 	f := w.flags
-	done := &reported{Emulated: w.chosen.Emulated(), Results: len(w.chosen.Results), Guidelines: f.out, Figures: []string{}, Pointers: []string{}, Left: w.chosen.Left}
+	done := &reported{Emulated: w.chosen.Emulated(), Results: len(w.chosen.Results), Guidelines: f.out, Figures: []string{}, Pointers: []string{}, Left: append([]string{}, w.chosen.Left...), NotDrawn: []string{}}
 	made := lab.MakeProfile(&w.chosen, w.settings.Prices, w.now)
 	path, err := w.storeProfile(made)
 	if err != nil {
@@ -162,9 +166,11 @@ func (w *reporting) write(ctx context.Context) (*reported, error) {
 	if err := w.forecast(ctx, g); err != nil {
 		return nil, err
 	}
-	if done.Figures, err = drawFigures(f.figures, w.chosen.Results, g.Crossings); err != nil {
-		return nil, err
+	files, err := drawFigures(f.figures, w.chosen.Results, g.Crossings)
+	if err != nil {
+		done.NotDrawn = append(done.NotDrawn, err.Error()) // the numbers are worth having all the same
 	}
+	done.Figures = append(done.Figures, files...)
 	g.Figures = stemsOf(done.Figures)
 	if g.ResultsIn, err = linkFrom(f.out, f.results); err != nil {
 		return nil, err

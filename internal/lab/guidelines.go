@@ -102,14 +102,7 @@ func (g *Guide) shapeText() string {
 func (g *Guide) limits(b *strings.Builder) {
 	mdTable(b, "org", "pool", "requests/min", "input tokens/min", "output tokens/min", "tokens/day", "from")
 	for i := range g.Profile.Orgs {
-		o := &g.Profile.Orgs[i]
-		for _, pool := range g.Pools(g.Prices) {
-			l, ok := o.Pools[pool]
-			if !ok {
-				continue
-			}
-			mdRow(b, o.Name, pool, figure(l.Requests), figure(l.Input), figure(l.Output), figure(l.TokensPerDay), g.refs(l.Requests, l.Input, l.Output))
-		}
+		g.limitsOf(b, &g.Profile.Orgs[i])
 	}
 	b.WriteString("\n")
 	mdTable(b, "org", "batch queue, rows", "batch requests/min", "from")
@@ -122,6 +115,26 @@ func (g *Guide) limits(b *strings.Builder) {
 		if o := &g.Profile.Orgs[i]; o.SameAs != "" {
 			fmt.Fprintf(b, "\n%s is a second key of the org of %s: it adds nothing.\n", o.Name, o.SameAs)
 		}
+	}
+}
+
+// limitsOf writes a line for all pools of an org that have the same limits.
+func (g *Guide) limitsOf(b *strings.Builder, o *OrgProfile) {
+	var lines [][]string
+	for _, pool := range g.Pools(g.Prices) {
+		l, ok := o.Pools[pool]
+		if !ok {
+			continue
+		}
+		line := []string{figure(l.Requests), figure(l.Input), figure(l.Output), figure(l.TokensPerDay), g.refs(l.Requests, l.Input, l.Output, l.TokensPerDay)}
+		if i := slices.IndexFunc(lines, func(o []string) bool { return slices.Equal(o[1:], line) }); i >= 0 {
+			lines[i][0] += ", " + pool
+			continue
+		}
+		lines = append(lines, append([]string{pool}, line...))
+	}
+	for _, line := range lines {
+		mdRow(b, append([]string{o.Name}, line...)...)
 	}
 }
 

@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// steady are experiments whose findings do not change with the hour: one window
+// is enough.
+var steady = []string{"limits", "callable", "additivity-sync"}
+
 // findings says what each experiment found.
 func (g *Guide) findings(b *strings.Builder) {
 	mdTable(b, "experiment", "window", "ended", "finding", "confidence", "from")
@@ -17,7 +21,7 @@ func (g *Guide) findings(b *strings.Builder) {
 		if r.Stopped != "" {
 			verdict += " (stopped: " + r.Stopped + ")"
 		}
-		if len(g.Of(r.Experiment)) == 1 {
+		if len(g.Of(r.Experiment)) == 1 && !slices.Contains(steady, r.Experiment) {
 			verdict += " (p)"
 		}
 		mdRow(b, r.Experiment, r.Window, r.Ended.Format("2006-01-02 15:04 MST"), verdict, fmt.Sprintf("%.0f %%", 100*r.Confidence), g.link(r.name()))

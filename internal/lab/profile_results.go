@@ -17,13 +17,17 @@ type Chosen struct {
 // else the emulator that was measured last. Of several of one experiment and
 // window it keeps the newest.
 func Choose(results []*Result) Chosen {
-	var c Chosen
 	if len(results) == 0 {
-		return c
+		return Chosen{}
 	}
-	best := slices.MaxFunc(results, func(a, b *Result) int {
+	return ChooseOf(slices.MaxFunc(results, func(a, b *Result) int {
 		return cmp.Or(real(a)-real(b), a.Ended.Compare(b.Ended))
-	})
+	}), results)
+}
+
+// ChooseOf is Choose for the provider of one result.
+func ChooseOf(best *Result, results []*Result) Chosen {
+	var c Chosen
 	for _, r := range results {
 		if !sameProvider(r, best) {
 			c.Left = append(c.Left, fmt.Sprintf("%s of %s: the rest is of %s", r.name(), r.provider(), best.provider()))
