@@ -17,7 +17,7 @@ func (callable) Name() string { return "callable" }
 func (callable) Question() string {
 	return "Which models can each org really call, and with what error otherwise?"
 }
-func (callable) Speed() float64 { return 1 }
+func (callable) Speed() float64 { return 10 }
 
 func (callable) Hypothesis(*Env) Hypothesis {
 	return Hypothesis{Text: "Every org can call every model that is not retired or limited to chosen orgs.", Binding: "none"}

@@ -23,7 +23,9 @@ func (latency) Name() string { return "latency" }
 func (latency) Question() string {
 	return "How long until the first token, and how many tokens a second, by model and length?"
 }
-func (latency) Speed() float64 { return 20 }
+// At speed 8 the grain of a busy machine's clock, some milliseconds, is a
+// twentieth of the shortest time to a first token.
+func (latency) Speed() float64 { return 8 }
 
 func (latency) Hypothesis(*Env) Hypothesis {
 	return Hypothesis{
@@ -39,6 +41,7 @@ const (
 	latencyEach  = 40
 	latencyDear  = 12 // of an Opus model
 	latencyInput = 200
+	latencyLong  = 50 // output tokens from which on an answer tells its rate: those of few end at once
 	latencyConc  = 4
 )
 
@@ -112,7 +115,7 @@ func (r *Result) fromLatency(e *Env, org string, models []price.Model, records [
 				continue
 			}
 			first = append(first, (rec.FirstByte - rec.Sent).Seconds())
-			if span := (rec.End - rec.FirstByte).Seconds(); span > 0 && rec.Usage.Output > 1 {
+			if span := (rec.End - rec.FirstByte).Seconds(); span > 0 && rec.Usage.Output >= latencyLong {
 				rate = append(rate, float64(rec.Usage.Output)/span)
 			}
 			length := lengthClass(rec.Usage.Output)
