@@ -3,6 +3,7 @@ package flotilla
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -119,10 +120,17 @@ func (r *batchReply) provesUnmade() bool {
 
 func (f *Fleet) refusedBatch(now time.Duration, b *batch, r *batchReply) {
 	refusal := f.coreRefusal(r)
-	if refusal.Class == sched.QueueFull {
+	big := r.status == http.StatusRequestEntityTooLarge
+	switch {
+	case refusal.Class == sched.QueueFull:
 		f.tellBatch(now, b, QueueFull, 0)
+	case !big && (refusal.Class == sched.Invalid || refusal.Class == sched.NoModel) && !slices.Contains(b.stream.refusing, b.org):
+		b.stream.refusing = append(b.stream.refusing, b.org)
+		n := f.batchNotice(now, b, BatchRefused, 0)
+		n.Says = f.redact(r.refusal.Message)
+		f.notify(n)
 	}
-	f.step(now, &sched.BatchRefused{Batch: b.id, Refusal: *refusal, TooBig: r.status == http.StatusRequestEntityTooLarge})
+	f.step(now, &sched.BatchRefused{Batch: b.id, Refusal: *refusal, TooBig: big})
 }
 
 // createFailed tells the core of a create without an answer.

@@ -18,6 +18,7 @@ type Notice struct {
 
 	BatchID string        // of batches: the provider's id; empty: not known
 	Took    time.Duration // of batches: since its create
+	Says    string        // refused batches: the API's words
 }
 
 // NoticeKind says what a Notice is about.
@@ -52,6 +53,7 @@ const (
 
 	BatchesProceed // the org's batches proceed again, at Value rows a second each
 	Rescue         // sync takes what batches will not have answered in time: Value rows are not answered
+	BatchRefused   // the API does not accept the batch: its org gets no more of the job
 )
 
 // notify tells people.
@@ -63,10 +65,14 @@ func (f *Fleet) notify(n Notice) {
 
 // tellBatch tells people of a batch.
 func (f *Fleet) tellBatch(now time.Duration, b *batch, kind NoticeKind, took time.Duration) {
-	f.notify(Notice{
+	f.notify(f.batchNotice(now, b, kind, took))
+}
+
+func (f *Fleet) batchNotice(now time.Duration, b *batch, kind NoticeKind, took time.Duration) Notice {
+	return Notice{
 		At: f.clock.wall(now), Kind: kind, Org: b.org.Name, Pool: f.lanes[b.lane].pool.name,
 		BatchID: b.provider, Value: float64(len(b.rows)), Took: took,
-	})
+	}
 }
 
 var noticeKinds = [sched.NumNotes]NoticeKind{

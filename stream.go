@@ -84,6 +84,7 @@ type stream struct {
 	shutSince time.Duration   // all orgs that have batches of it are closed; 0: they are not
 	parcels   []*parcel       // of results, held until the source has taken more
 	earlier   map[int]earlier // of rows that batches gave back
+	refusing  []*orgState     // do not accept its batches, as people were told
 
 	deliveries  *deliverer
 	undelivered int           // bytes durable and not yet taken

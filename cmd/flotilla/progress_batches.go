@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"strings"
+	"unicode"
 
 	"github.com/flotilla-llm/flotilla"
 )
@@ -11,7 +13,7 @@ var batchNoticeKinds = map[flotilla.NoticeKind]string{
 	flotilla.BatchPlaced: "batch_made", flotilla.BatchFound: "batch_found", flotilla.BatchEnded: "batch_ended", flotilla.BatchCanceled: "batch_canceled",
 	flotilla.BatchStalled: "batch_stalled", flotilla.BatchGone: "batch_lost", flotilla.BatchOrphaned: "batch_orphaned",
 	flotilla.BatchStrange: "batch_strange", flotilla.StrangeResult: "strange_result", flotilla.QueueFull: "queue_full",
-	flotilla.BatchesProceed: "batches_proceed", flotilla.Rescue: "rescue",
+	flotilla.BatchesProceed: "batches_proceed", flotilla.Rescue: "rescue", flotilla.BatchRefused: "batch_refused",
 }
 
 // batchNoticeText is a notice about a batch for people; empty: not worth a line.
@@ -40,10 +42,24 @@ func batchNoticeText(n *flotilla.Notice) string {
 		return fmt.Sprintf("%s: %s has a result for a row that is not in it, or has one already: it is left out", org, id)
 	case flotilla.QueueFull:
 		return fmt.Sprintf("%s: its batch queue has no room for %s", org, rows)
+	case flotilla.BatchRefused:
+		return fmt.Sprintf("%s: a batch of %s is refused, and no more go there: %s", org, rows, oneLine(n.Says))
 	case flotilla.BatchesProceed:
 		return fmt.Sprintf("%s: its batches proceed again, at about %.1f rows/s each", org, n.Value)
 	case flotilla.Rescue:
 		return fmt.Sprintf("rescue: sync takes what batches will not have answered in time; %s left", rows)
 	}
 	return ""
+}
+
+// mostSaid is how much of an API's words a line of ours has, in bytes.
+const mostSaid = 200
+
+// oneLine is what an API says as part of a line of ours.
+func oneLine(text string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if len(text) > mostSaid {
+		text = strings.ToValidUTF8(text[:mostSaid], "") + "…"
+	}
+	return text
 }

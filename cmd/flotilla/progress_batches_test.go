@@ -22,9 +22,10 @@ func TestBatchNotices(t *testing.T) {
 		flotilla.StrangeResult:  "org batch: msgbatch_1 has a result for a row that is not in it, or has one already: it is left out",
 		flotilla.QueueFull:      "org batch: its batch queue has no room for 500 rows",
 		flotilla.BatchesProceed: "org batch: its batches proceed again, at about 500.0 rows/s each",
+		flotilla.BatchRefused:   "org batch: a batch of 500 rows is refused, and no more go there: not allowed: here",
 		flotilla.Rescue:         "rescue: sync takes what batches will not have answered in time; 500 rows left",
 	} {
-		n := flotilla.Notice{Kind: kind, Org: "batch", BatchID: "msgbatch_1", Value: 500, Took: 5 * time.Minute}
+		n := flotilla.Notice{Kind: kind, Org: "batch", BatchID: "msgbatch_1", Value: 500, Took: 5 * time.Minute, Says: "not allowed:\n\x1b here"}
 		if got := noticeText(&n); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
