@@ -33,7 +33,7 @@ const (
 
 	kneeProbes = 24   // calls that tell latency and use
 	kneeLow    = 100  // of a level below the knee, each time
-	kneeTop    = 1200 // at the cap, once it binds
+	kneeTop    = 1000 // at the cap, once it is reached, or a limit binds
 	kneeHaiku  = 800
 	kneeOpus   = 400
 
@@ -59,8 +59,9 @@ var kneeRule = Rule{FloorFor: 10 * time.Second, Refusals: 40}
 type target struct {
 	org   *Org
 	model price.Model
-	calls int  // at the cap
-	full  bool // with levels below
+	calls int           // at the cap
+	full  bool          // with levels below
+	ramp  time.Duration // to the cap; 0: kneeRamp
 }
 
 func (t target) step(what string) string { return t.org.Name + " " + t.model.ID + " " + what }
@@ -71,7 +72,7 @@ func (knee) targets(e *Env) []target {
 	var out []target
 	for _, o := range e.Syncing() {
 		if m, ok := e.Model(kneeModel); ok {
-			out = append(out, target{o, m, kneeTop, true})
+			out = append(out, target{org: o, model: m, calls: kneeTop, full: true})
 		}
 	}
 	for _, more := range []struct {
@@ -79,7 +80,7 @@ func (knee) targets(e *Env) []target {
 		calls int
 	}{{"claude-haiku-4-5", kneeHaiku}, {"claude-opus-4-8", kneeOpus}} {
 		if m, ok := e.Model(more.model); ok && len(e.Syncing()) > 0 {
-			out = append(out, target{e.Syncing()[0], m, more.calls, false})
+			out = append(out, target{org: e.Syncing()[0], model: m, calls: more.calls})
 		}
 	}
 	return out
@@ -119,9 +120,16 @@ func (x knee) Estimate(e *Env) Estimate {
 	var est Estimate
 	for _, t := range x.targets(e) {
 		p := e.expected(t)
-		calls, minutes := int64(kneeProbes+t.calls), float64(t.calls)/p.perMin
+		calls := int64(kneeProbes + t.calls)
+		if p.dim < 0 {
+			calls += int64(p.perMin * kneeRamp.Minutes() / 2)
+		}
+		minutes := float64(calls) / p.perMin
 		if t.full {
-			calls += 2 * kneeLow * int64(len(kneeLevels))
+			conc := min(p.perMin*typicalLatency(t.model)/60, float64(e.Cap(t.model.ID)))
+			for _, share := range kneeLevels {
+				calls += 2 * (kneeLow + int64(share*conc))
+			}
 			minutes += 2 * kneeLow * 4 / p.perMin
 		}
 		minutes = min(minutes, (kneeLongest + 4*kneeShort).Minutes())
@@ -245,16 +253,7 @@ func levelPlan(t target, p predicted, top int) []int {
 func (b *Bench) levelOf(ctx context.Context, s *station, k *kneeSeen, i, conc int, p predicted) (levelSeen, error) {
 	top := conc == b.env.Cap(k.model.ID)
 	done, err := Step(b, k.step(fmt.Sprintf("level %d, %d in flight", i+1, conc)), func() (levelDone, error) {
-		for try := 0; ; try++ {
-			d, err := s.level(ctx, conc, k, p, top)
-			d.Repeated = try
-			if err != nil || float64(d.Drive.Overloaded) <= disturbed*float64(d.Drive.Sent) || try+1 == kneeTries {
-				return d, err
-			}
-			if err := s.calm(ctx); err != nil {
-				return d, err
-			}
-		}
+		return s.undisturbed(ctx, func() (levelDone, error) { return s.level(ctx, conc, k, p, top) })
 	})
 	if err != nil {
 		return levelSeen{}, err
@@ -263,6 +262,23 @@ func (b *Bench) levelOf(ctx context.Context, s *station, k *kneeSeen, i, conc in
 	v.hidden, v.repeated = done.Hidden, done.Repeated
 	return v, nil
 }
+
+// undisturbed does a level again where an overload disturbed it.
+func (s *station) undisturbed(ctx context.Context, level func() (levelDone, error)) (levelDone, error) {
+	for try := 0; ; try++ {
+		d, err := level()
+		d.Repeated = try
+		if err != nil || !d.Drive.disturbed() || try+1 == kneeTries {
+			return d, err
+		}
+		if err := s.calm(ctx); err != nil {
+			return d, err
+		}
+	}
+}
+
+// disturbed says that an overload of the provider fell into a drive.
+func (d *drive) disturbed() bool { return float64(d.Overloaded) > disturbed*float64(d.Sent) }
 
 // probe learns what a call takes and uses.
 func (s *station) probe(ctx context.Context) (probeSeen, error) {
@@ -281,8 +297,8 @@ func (s *station) probe(ctx context.Context) (probeSeen, error) {
 // level drives one level. The cap comes after draining; where a limit refuses
 // calls that no header foretold, an even pace finds what it lets pass.
 func (s *station) level(ctx context.Context, conc int, k *kneeSeen, p predicted, top bool) (levelDone, error) {
-	latency := time.Duration(k.probe.Latency * float64(time.Second))
-	c := course{conc: max(1, conc-1), spread: kneeRamp, canary: s.canaryEvery()}
+	ramp, latency := cmp.Or(k.ramp, kneeRamp), time.Duration(k.probe.Latency*float64(time.Second))
+	c := course{conc: max(1, conc-1), spread: ramp, canary: s.canaryEvery()}
 	if !top {
 		c.conc, c.spread = conc, latency
 		c.enough = func(d *drive) bool {
@@ -339,14 +355,14 @@ func (s *station) enoughAtCap(calls int) func(d *drive) bool {
 			return true
 		case d.Held > 0:
 			return d.Sent-d.HeldAt >= calls || now-d.Held > kneeLongest
-		case now-d.From > 2*kneeLongest:
+		case now-d.From > 2*kneeLongest || d.Sent > 5*calls:
 			return true
-		case d.Sent < calls:
+		case d.Full == 0 || d.Sent-max(d.FullAt, d.FreeAt) < calls:
 			return false
 		}
 		for i := range start {
 			if level, ok := s.gauges.level(i, now); ok && level < start[i]-0.03*s.gauges.of[i].full {
-				return d.Sent >= 5*calls/2
+				return d.Sent >= 3*calls
 			}
 		}
 		return true

@@ -66,7 +66,7 @@ func (g *gauges) sent(at time.Duration, full bool) {
 	if len(g.sends) < 1024 {
 		return
 	}
-	oldest := at
+	oldest := at - riseSpan
 	for i := range g.of {
 		if g.of[i].seen {
 			oldest = min(oldest, g.of[i].at)

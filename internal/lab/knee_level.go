@@ -44,8 +44,8 @@ func (s *station) seeLevel(d drive, conc int) levelSeen {
 	records := s.sentFrom(d.From)
 	records = slices.DeleteFunc(records, func(r Record) bool { return r.Sent > d.To })
 	v := levelSeen{conc: conc, drive: d, gate: d.Gate, lowest: s.gauges.lowest(records)}
-	v.byLatency(records)
-	from := d.From + 2*time.Duration(v.latency.value*float64(time.Second))
+	v.byLatency(bySend(records, func(r *Record) bool { return r.Sent >= d.Full }))
+	from := max(d.Full, d.From) + time.Duration(v.latency.value*float64(time.Second))
 	if d.Held > 0 {
 		from = max(d.Held, from)
 	}

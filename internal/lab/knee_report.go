@@ -123,7 +123,7 @@ func (k *kneeSeen) rates() []rate {
 			}
 			continue
 		}
-		if v.rate.known() {
+		if v.rate.known() && v.rate.value > 0 {
 			points = append(points, rate{float64(v.conc), v.rate.value, max(v.rate.half()*v.rate.value/1.96, 1e-3*v.rate.value)})
 		}
 		if v.gate != "" && v.latency.known() && k.sameLatency(v) {

@@ -28,10 +28,10 @@ type station struct {
 	salt      uint64
 	notBefore time.Duration
 	brake     time.Duration // the last pause after an overload
-	ramp      time.Duration // when places in flight began to be opened
 	rise      rise
-	closed    string // why the org cannot be measured any more
-	closedBy  string // the limit that is to blame; empty: no limit
+	cut       time.Duration // when a rise was last refused: calls sent until then are of the same episode
+	closed    string        // why the org cannot be measured any more
+	closedBy  string        // the limit that is to blame; empty: no limit
 	freed     chan struct{}
 }
 
@@ -41,6 +41,7 @@ const (
 	crowdedAfter = 5 * time.Second // half of what the abort rule bears (facts/control.md E.1)
 	mostBrake    = 8 * time.Second
 	lookAgain    = 250 * time.Millisecond // at gates and levels while a call waits
+	jitter       = 50 * time.Millisecond  // that a pace makes up for
 )
 
 func (b *Bench) station(o *Org, m price.Model, shape Shape) *station {
@@ -73,11 +74,15 @@ type drive struct {
 	Held   time.Duration `json:"held"`           // when a gate first held a call back; 0: none did
 	Gate   string        `json:"gate,omitempty"` // whose
 	HeldAt int           `json:"held_at"`        // sends until then
+	Full   time.Duration `json:"full"`           // when all places were open
+	FullAt int           `json:"full_at"`        // sends until then
+	FreeAt int           `json:"free_at"`        // sends until nothing but places and gates held calls back
 
 	Steady     int     `json:"steady"`      // 429s of limits that the headers show to be empty
 	Hidden     int     `json:"hidden"`      // 429s although the headers show room, with the limit named
 	Suspect    int     `json:"suspect"`     // and unnamed
 	Grown      int     `json:"grown"`       // 429s of acceleration
+	Again      int     `json:"again"`       // more of both kinds, of calls that had left by then
 	Overloaded int     `json:"overloaded"`  // 529s
 	Failed     int     `json:"failed"`      // network and the rest
 	Dim        string  `json:"dim"`         // that a hidden refusal named
@@ -90,7 +95,7 @@ type drive struct {
 }
 
 // refused counts 429s.
-func (d *drive) refused() int { return d.Steady + d.Hidden + d.Suspect + d.Grown }
+func (d *drive) refused() int { return d.Steady + d.Hidden + d.Suspect + d.Grown + d.Again }
 
 // drive carries a course out and waits for its calls. Refusals are in what it
 // gives; the error is the bench's.
@@ -107,7 +112,7 @@ func (s *station) drive(ctx context.Context, c course) (drive, error) {
 	if c.canary > 0 {
 		f.wg.Go(func() { s.watch(quiet, f) })
 	}
-	f.next, s.ramp = d.From, d.From
+	f.next = d.From
 	for s.wait(f) {
 		s.launch(f)
 	}
@@ -143,7 +148,7 @@ func (s *station) wait(f *trip) bool {
 		}
 		wait := s.holds(f)
 		if wait <= 0 {
-			f.paced(s.clock.Now(), s.rise)
+			s.paced(f, s.clock.Now())
 			s.mu.Unlock()
 			return true
 		}
@@ -152,19 +157,33 @@ func (s *station) wait(f *trip) bool {
 	}
 }
 
+// places are those that are open.
+func (f *trip) places(now time.Duration) int {
+	if past := now - f.d.From; past < f.spread {
+		return 1 + int(float64(f.conc-1)*float64(past)/float64(f.spread))
+	}
+	if f.d.Full == 0 {
+		f.d.Full, f.d.FullAt = now, f.d.Sent
+	}
+	return f.conc
+}
+
 // paced sets when the next call may go.
-func (f *trip) paced(now time.Duration, rise rise) {
+func (s *station) paced(f *trip, now time.Duration) {
 	if f.after > 0 && f.d.refused() > 0 {
 		f.pace = f.after
 	}
 	pace := f.pace
-	if most := rise.at(now); most > 0 && (pace == 0 || most < pace) {
+	if now > s.rise.from+riseSpan && s.rise.at(now) > 2*s.gauges.rateUntil(now) {
+		s.rise = rise{} // it holds nothing back any more
+	}
+	if most := s.rise.at(now); most > 0 && (pace == 0 || most < pace) {
 		pace = most
 	}
 	if pace == 0 {
 		f.next = now
 	} else {
-		f.next = max(f.next, now-time.Second) + time.Duration(float64(time.Second)/pace)
+		f.next = max(f.next, now-jitter) + time.Duration(float64(time.Second)/pace)
 	}
 }
 
@@ -182,16 +201,14 @@ func (s *station) pause(ctx context.Context, span time.Duration) {
 // holds is how long the next call is held back; 0: it may go.
 func (s *station) holds(f *trip) time.Duration {
 	now, d := s.clock.Now(), f.d
-	places := f.conc
-	if past := max(0, now-s.ramp); past < f.spread {
-		places = 1 + int(float64(f.conc-1)*float64(past)/float64(f.spread))
-	}
 	switch {
-	case s.flying >= places:
+	case s.flying >= f.places(now):
 		return lookAgain
 	case now < s.notBefore:
+		d.FreeAt = d.Sent
 		return s.notBefore - now
 	case now < f.next:
+		d.FreeAt = d.Sent
 		return f.next - now
 	case f.open:
 		return 0
@@ -247,6 +264,8 @@ func (s *station) take(r *Record, d *drive, full, open bool) {
 		d.Overloaded++
 		s.brake = min(mostBrake, max(time.Second, 2*s.brake))
 		hold = s.brake
+	case s.sameRise(r):
+		d.Again++
 	case r.Is(wire.Acceleration):
 		d.Grown++
 		d.CeilingNow, d.Ceiling = r.CeilingNow, r.CeilingNext
@@ -273,7 +292,8 @@ func (s *station) take(r *Record, d *drive, full, open bool) {
 		return // what passes between refusals is what is looked for
 	}
 	s.notBefore = max(s.notBefore, s.clock.Now()+max(hold, r.RetryAfter))
-	if d.Grown+d.Suspect > 0 && r.Refused() {
+	if d.Grown+d.Suspect > 0 && r.Refused() && r.Sent > s.cut {
+		s.cut = s.clock.Now()
 		s.rise = rise{from: s.notBefore, base: max(1, riseAgain*s.gauges.rateUntil(r.Sent))}
 	}
 }
@@ -297,6 +317,12 @@ func (r rise) at(now time.Duration) float64 {
 		return 0
 	}
 	return r.base * math.Exp(riseBy*max(0, (now-r.from).Seconds()))
+}
+
+// sameRise says that a refusal is of a rise that was refused already: one cut an
+// episode (facts/control.md B.6).
+func (s *station) sameRise(r *Record) bool {
+	return s.cut > 0 && r.Sent <= s.cut && (r.Is(wire.Acceleration) || r.Is(wire.RateLimited) && r.Dim == "" && s.gauges.roomyIn(r))
 }
 
 // closers are limits that end the use of an org for longer than a measurement.

@@ -108,7 +108,11 @@ func checkKnee(t *testing.T, sc *emulator.Scenario, r *Result, i int, name, want
 	if bound.Limit != want || len(bound.Signs) < 2 {
 		t.Errorf("%s: %s binds, want %s; signs %q", o.Name, bound.Limit, want, bound.Signs)
 	}
-	if want == "rpm" && (math.Abs(off) > 0.03 && len(o.Colleagues) == 0 || m.Bound != "") {
+	within := 0.03
+	if name == "everything" { // of what is let pass some never arrives
+		within = 0.06
+	}
+	if want == "rpm" && (math.Abs(off) > within && len(o.Colleagues) == 0 || m.Bound != "") {
 		t.Errorf("%s: the knee is off by %.2f %%", o.Name, 100*off)
 	}
 	if want == "acceleration" && (m.Bound != ">=" || math.Abs(off) > 0.15) {
