@@ -95,13 +95,14 @@ func (f *Fleet) collected(now time.Duration, b *batch, of string, err error) {
 var errStrange = errors.New("the results are another batch's")
 
 // lacks reports whether the results are to be read again: rows are missing in
-// them, and were not for so often that they count as not answered.
+// them, and were not for so often that they count as not answered. Results
+// without any line that proves whose they are say nothing of our rows.
 func (b *batch) lacks() bool {
 	tries := maxIncomplete
 	if b.withholds() {
 		tries = maxWithheld
 	}
-	return b.missing() > 0 && b.whole < tries
+	return b.missing() > 0 && (b.whole < tries || !b.sure)
 }
 
 // withholds reports whether rows that the results lack may have been answered

@@ -89,6 +89,37 @@ func TestSomebodyElsesBatchIsLeftAlone(t *testing.T) {
 	})
 }
 
+// Results that show no line prove nothing: what was taken for a batch of ours is
+// not closed as one, and once it can be seen no more its dollars stay in doubt.
+func TestResultsWithoutALineProveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{after: 3 * time.Minute}
+		d.create = func(n int) (int, bool) { return 0, n == 1 }
+		d.results = func(id string, _ int, body []byte) ([]byte, int) {
+			if id == "msgbatch_1" {
+				return nil, 0
+			}
+			return body, 0
+		}
+		book := &daybook{left: -1}
+		cfg := d.config()
+		cfg.Store = book
+		fleet := newFleet(t, cfg)
+		src := newPile(fleet, bodies(25))
+		report := carry(t, fleet, src, flotilla.Options{Route: onlyBatches()})
+		if took := report.Ended.Sub(report.Started); took < 25*time.Hour {
+			t.Errorf("its rows went again after %v", took)
+		}
+		cost := flotilla.Money(0)
+		for _, r := range src.got {
+			cost += r.Cost
+		}
+		if state := book.standing(t); state.spent <= cost {
+			t.Errorf("%v spent, %v of it on answers", state.spent, cost)
+		}
+	})
+}
+
 // A new batch may answer 404 for a while, again midway, and its results after
 // it has ended: that means "ask again" (facts/peer-faults.md 9).
 func TestPeerFault9MissingBatchesAreAskedForAgain(t *testing.T) {
