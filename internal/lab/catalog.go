@@ -10,6 +10,7 @@ func All() []Experiment {
 		Refill(),
 		Acceleration(),
 		Knee(),
+		Fanout(),
 		BatchDepth(),
 		BatchSize(),
 		BatchCliff(),
