@@ -72,6 +72,11 @@ func (s *Summary) sayPending(report *flotilla.Report, say func(kind, format stri
 			say("", "what is left is in batches that only another key can ask for; %s", done)
 			return // which key, is told with the batches
 		}
+		if len(report.Closed) == 0 {
+			say("", "no org takes what is left; %s", done)
+			say("hint", "where batches are refused, --tier auto sends the rows by sync")
+			return
+		}
 		say("", "every lane is closed for longer than --max-wait; %s", done)
 		for _, c := range closedOrgs(report.Closed) {
 			say("", "%s: %s%s", title(c.Org), ClosedWords(c.Class), reopening(&c))

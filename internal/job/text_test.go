@@ -68,6 +68,13 @@ func TestEndings(t *testing.T) {
 			ExitClosed,
 		},
 		{
+			"refused everywhere",
+			Summary{N: 2, Pending: 2},
+			flotilla.Report{Cause: flotilla.LanesClosed},
+			[]Line{{"", "no org takes what is left; 0 of 2 rows done, 2 pending"}, {"hint", "where batches are refused, --tier auto sends the rows by sync"}},
+			ExitClosed,
+		},
+		{
 			"interrupted, and rows errored",
 			Summary{N: 3, Errored: 1, Pending: 2, Errors: []ErrorGroup{{"api_error", "oops", 1, "r1"}}},
 			flotilla.Report{Cause: flotilla.Interrupted},
