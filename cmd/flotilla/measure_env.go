@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,8 +24,9 @@ type measuring struct {
 	settings *Settings
 	scenario *emulator.Scenario // measured in this process; nil: what the base URL leads to
 	base     lab.Env
-	assumed  []string // for people
-	all      bool     // experiments that cannot run are passed over
+	mu       sync.Mutex // guards base.Known
+	assumed  []string   // for people
+	all      bool       // experiments that cannot run are passed over
 
 	in       io.Reader
 	out, err io.Writer
@@ -70,7 +73,6 @@ func (m *measuring) readBase() error {
 		Prices: s.Prices, BaseURL: provider, Version: s.Version, Betas: s.Betas, Build: buildVersion().Version,
 		Seed: f.seed, Window: f.window, Speed: s.Speed, Conc: s.Conc, OverCap: f.overCap, Soft: s.SoftFloor.Share,
 		MaxSpend: spend, Snapshot: f.snapshot, Dir: f.results, Known: known,
-		Log: func(line string) { fmt.Fprintln(m.err, "  "+line) },
 	}
 	for i := range s.Orgs {
 		o := &s.Orgs[i]
@@ -143,7 +145,7 @@ func (m *measuring) emulateIn(name string) error {
 // own at a speed that fits. end stops it.
 func (m *measuring) world(ctx context.Context, x lab.Experiment) (env *lab.Env, end func(), err error) {
 	if m.scenario == nil {
-		e := m.base
+		e := m.envOf(x)
 		lines, err := lab.Greet(ctx, &e)
 		for _, line := range lines {
 			warn(m.err, line)
@@ -152,7 +154,7 @@ func (m *measuring) world(ctx context.Context, x lab.Experiment) (env *lab.Env, 
 			return nil, nil, withHint(err, "flotilla doctor says what is wrong with each key; an emulator's --speed is given to both")
 		}
 		m.matchAdmins(ctx, &e)
-		e.Learn()
+		learnOf(&e)
 		return &e, func() {}, nil
 	}
 	speed := x.Speed()
@@ -163,11 +165,29 @@ func (m *measuring) world(ctx context.Context, x lab.Experiment) (env *lab.Env, 
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := w.Env(ctx, &m.base, *m.scenario, speed)
+	base := m.envOf(x)
+	e, err := w.Env(ctx, &base, *m.scenario, speed)
 	if err != nil {
 		return nil, nil, errors.Join(err, w.Close())
 	}
-	e.BaseURL = w.URL
-	e.Learn()
+	learnOf(e)
 	return e, func() { _ = w.Close() }, nil
+}
+
+// envOf is what one experiment is run with, but for what a greeting tells.
+func (m *measuring) envOf(x lab.Experiment) lab.Env {
+	e := m.base
+	e.Known = m.known()
+	e.Log = func(line string) {
+		_, _ = fmt.Fprintf(m.err, "  %s: %s\n", x.Name(), strings.TrimPrefix(line, x.Name()+": "))
+	}
+	return e
+}
+
+// learnOf lets an Env start from what was measured of the same provider.
+func learnOf(e *lab.Env) {
+	e.Known = slices.DeleteFunc(slices.Clone(e.Known), func(r *lab.Result) bool {
+		return r.Emulated != e.Emulated || e.Emulated == "" && r.BaseURL != e.BaseURL
+	})
+	e.Learn()
 }

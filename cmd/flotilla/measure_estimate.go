@@ -42,7 +42,7 @@ type estimateLine struct {
 // estimates prices experiments; nothing is sent.
 func (m *measuring) estimates(xs []lab.Experiment) *estimateReport {
 	env := m.base
-	env.Learn()
+	learnOf(&env)
 	p := &estimateReport{Emulated: env.Emulated, Orgs: []string{}, Assumed: m.assumed, Prices: m.settings.Prices.Date.Format(time.DateOnly), Warnings: []string{}, Total: estimateLine{Experiment: "total"}}
 	if p.Assumed == nil {
 		p.Assumed = []string{}

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
@@ -37,23 +38,19 @@ func (m *measuring) carry(ctx context.Context, xs []lab.Experiment) error {
 	if err := m.consent(ctx, xs); err != nil {
 		return err
 	}
-	var lines []measuredLine
+	lines := []measuredLine{}
 	code := job.ExitOK
-	left := m.base.MaxSpend
-	for _, x := range xs {
-		l, err := m.one(ctx, x, left)
+	for l, err := range m.each(ctx, xs) {
 		if err != nil {
 			return err
 		}
-		if m.base.MaxSpend > 0 {
-			left = max(left-l.USD, 1) // 0 would be no cap
-		}
 		code = max(code, l.code)
 		lines = append(lines, *l)
-		if !m.flags.json {
-			if err := l.print(m.out); err != nil {
-				return err
-			}
+		if m.flags.json {
+			continue
+		}
+		if err := l.print(m.out); err != nil {
+			return err
 		}
 	}
 	if m.flags.json {
@@ -65,6 +62,27 @@ func (m *measuring) carry(ctx context.Context, xs []lab.Experiment) error {
 		return nil
 	}
 	return exitWith(code, nil)
+}
+
+// each gives the experiments' lines, in order. They are carried out one after the
+// other, since they share orgs and money; but each has an emulator of its own, so
+// those may go side by side.
+func (m *measuring) each(ctx context.Context, xs []lab.Experiment) iter.Seq2[*measuredLine, error] {
+	if m.scenario != nil && m.base.MaxSpend == 0 {
+		return m.sideBySide(ctx, xs)
+	}
+	return func(yield func(*measuredLine, error) bool) {
+		left := m.base.MaxSpend
+		for _, x := range xs {
+			l, err := m.one(ctx, x, left)
+			if !yield(l, err) {
+				return
+			}
+			if m.base.MaxSpend > 0 {
+				left = max(left-l.USD, 1) // 0 would be no cap
+			}
+		}
+	}
 }
 
 // one runs an experiment and gives its line; an error ends the command.
@@ -107,9 +125,7 @@ func (m *measuring) one(ctx context.Context, x lab.Experiment, left flotilla.Mon
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", x.Name(), err)
 	}
-	m.base.Known = append(slices.DeleteFunc(m.base.Known, func(o *lab.Result) bool {
-		return o.Experiment == r.Experiment && o.Window == r.Window
-	}), r)
+	m.learn(r)
 	m.draw(r, env)
 	l.take(r, file)
 	return l, nil
@@ -122,7 +138,7 @@ func (m *measuring) draw(r *lab.Result, env *lab.Env) {
 	if r.Stopped != "" {
 		return
 	}
-	all := lab.ChooseOf(r, m.base.Known)
+	all := lab.ChooseOf(r, m.known())
 	files, err := drawFigures(m.flags.figures, all.Of(r.Experiment), nil)
 	if err == nil {
 		r.Figures = files
@@ -174,11 +190,12 @@ func (m *measuring) announce(x lab.Experiment, env *lab.Env) {
 	if env.Emulated != "" {
 		by = fmt.Sprintf(" (emulated: %s, speed %g)", env.Emulated, env.Speed)
 	}
-	fmt.Fprintf(m.err, "flotilla: %s%s: %s\n  expected: %s Binds: %s\n", x.Name(), by, x.Question(), h.Text, h.Binding)
-	fmt.Fprintf(m.err, "  about %s, %s\n", est.Cost(m.settings.Prices), span(est.Takes))
+	text := fmt.Sprintf("flotilla: %s%s: %s\n  expected: %s Binds: %s\n  about %s, %s\n",
+		x.Name(), by, x.Question(), h.Text, h.Binding, est.Cost(m.settings.Prices), span(est.Takes))
 	for _, w := range est.Warnings {
-		fmt.Fprintf(m.err, "  %s\n", w)
+		text += "  " + w + "\n"
 	}
+	_, _ = io.WriteString(m.err, text) // at once: several may speak
 }
 
 func windowOf(name string) string {
