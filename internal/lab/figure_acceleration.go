@@ -18,8 +18,13 @@ func drawAcceleration(r *Result) *plot.Figure {
 	if len(asked) == 0 {
 		return f
 	}
+	panel := accelPanel
+	if r.Config["rule"] == ruleAdditive && len(r.Raw) > 0 {
+		panel = minutePanel
+		f.Subtitle = "input tokens that passed since each full minute of the clock, after a rest of " + plot.Seconds.Format(accelRest.Seconds()) + "; the jump follows another of " + plot.Seconds.Format(accelBetween.Seconds())
+	}
 	for i, part := range apartBy(asked[0].Points, accelBetween.Minutes()/2) {
-		f.Panels = append(f.Panels, accelPanel(r, []string{"in steps", "at once", "again"}[min(i, 2)], part))
+		f.Panels = append(f.Panels, panel(r, []string{"in steps", "at once", "again"}[min(i, 2)], part))
 	}
 	return f
 }
@@ -37,6 +42,53 @@ func apartBy(points [][]float64, gap float64) [][2]float64 {
 		out[len(out)-1][1] = p[0]
 	}
 	return out
+}
+
+// minutePanel shows what passed since each full minute of the clock, beside the
+// ceiling of the additive rule, which is for a minute.
+func minutePanel(r *Result, title string, part [2]float64) plot.Panel {
+	p := plot.Panel{
+		Title: title, X: plot.Axis{Label: "time since the first call of it", Unit: plot.Seconds},
+		Y: plot.Axis{Label: "input tokens in the minute so far", Zero: true},
+	}
+	from, to := 60*part[0], 60*part[1]+10
+	calls := slices.DeleteFunc(slices.Clone(r.Raw), func(c Record) bool {
+		at := c.Sent.Seconds()
+		return at < from || at > to || c.Org != r.Config["org"] || !c.OK() && !c.Refused()
+	})
+	slices.SortStableFunc(calls, func(a, b Record) int { return int(a.Sent - b.Sent) })
+	var passed []plot.Point
+	var refused []plot.Reading
+	sum, minute := 0.0, int64(-1)
+	for i := range calls {
+		c, at := &calls[i], calls[i].Sent.Seconds()-from
+		if m := r.Started.Add(c.Sent).Unix() / 60; m != minute {
+			if minute >= 0 {
+				passed = append(passed, plot.Point{X: at, Y: sum})
+			}
+			sum, minute = 0, m
+		}
+		if c.OK() {
+			sum += float64(c.Usage.Input)
+			passed = append(passed, plot.Point{X: at, Y: sum})
+		} else {
+			refused = append(refused, plot.Reading{X: at, Y: sum + accelPrompt})
+		}
+	}
+	var ceiling []plot.Point
+	for _, s := range r.series("allowed") {
+		for _, v := range s.readings() {
+			if v.X >= part[0] && v.X <= part[1] {
+				ceiling = append(ceiling, plot.Point{X: 60 * (v.X - part[0]), Y: v.Y})
+			}
+		}
+	}
+	p.Layers = []plot.Layer{
+		plot.Line{Points: ceiling, Ink: plot.Orange, Dashed: true, Step: true, Label: "ceiling by the additive rule"},
+		plot.Line{Points: passed, Ink: plot.Blue, Label: "passed"},
+		plot.Dots{Readings: refused, Ink: plot.Black, Mark: plot.Cross, Label: "refused"},
+	}
+	return p
 }
 
 func accelPanel(r *Result, title string, part [2]float64) plot.Panel {

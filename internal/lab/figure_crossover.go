@@ -108,7 +108,7 @@ func crossingPanel(c *Crossing) plot.Panel {
 func crossingRules(c *Crossing) []plot.Layer {
 	layers := []plot.Layer{plot.Rule{At: hoursToExpiry * 3600, Ink: plot.Grey, Dashed: true, Label: "batches expire"}}
 	if c.BatchFaster > 0 {
-		layers = append(layers, plot.Rule{At: float64(c.BatchFaster), Upright: true, Label: "batch first from " + plot.Plain.Format(float64(c.BatchFaster))})
+		layers = append(layers, plot.Rule{At: float64(c.BatchFaster), Upright: true, Label: "even at " + plot.Plain.Format(float64(c.BatchFaster))})
 	}
 	if c.Balanced > 0 && c.Balanced != c.BatchFaster {
 		layers = append(layers, plot.Rule{At: float64(c.Balanced), Upright: true, Ink: plot.Grey, Dashed: true, Label: "balanced takes batches from " + plot.Plain.Format(float64(c.Balanced))})

@@ -25,6 +25,8 @@ func footOf(windows []*Result) string {
 	}
 	const most, long = 3, 110 // the rest is in the file
 	for i, s := range left {
+		s = sentence(s)
+		left[i] = s
 		if r := []rune(s); len(r) > long {
 			left[i] = string(r[:long]) + "…"
 		}

@@ -23,6 +23,8 @@ func drawKnee(r *Result) *plot.Figure {
 		f.Panels = append(f.Panels, kneePanel(r, &s, s.Org))
 		below = append(below, kneeLatency(r, &s))
 	}
+	sameHeight(f.Panels)
+	sameHeight(below)
 	f.Columns = max(1, min(3, len(f.Panels)))
 	if f.Columns == len(f.Panels) {
 		f.Panels = append(f.Panels, below...)
@@ -52,8 +54,9 @@ func kneePanel(r *Result, s *Series, title string) plot.Panel {
 		p.Layers = append(p.Layers, kneeMarks(r, s, top, conc)...)
 	}
 	p.Layers = append(p.Layers, plot.Dots{Readings: dots, Ink: plot.Blue, Hollow: top.Provisional})
-	if len(dots) > 0 && top.Bound != "" {
-		p.Layers = append(p.Layers, plot.Note{X: dots[len(dots)-1].X, Y: dots[len(dots)-1].Y, Text: "≥ " + plot.Plain.Format(top.Value) + ": " + whyAtLeast(r, s)})
+	if len(dots) > 0 && top.Bound != "" && !heldByRise(r, s) {
+		last := dots[len(dots)-1]
+		p.Layers = append(p.Layers, plot.Note{X: last.X, Y: last.Y, Text: "≥ " + plot.Plain.Format(top.Value) + " at the cap"})
 	}
 	return p
 }
@@ -66,6 +69,9 @@ func kneeMarks(r *Result, s *Series, top, conc Metric) []plot.Layer {
 		if len(d) > 0 {
 			last = max(last, d[0])
 		}
+	}
+	if heldByRise(r, s) {
+		return []plot.Layer{plot.Rule{At: top.Value, Label: "acceleration refuses more than " + plot.Plain.Format(top.Value)}}
 	}
 	fit := []plot.Point{{}, {X: conc.Value, Y: top.Value}}
 	var layers []plot.Layer
@@ -112,12 +118,10 @@ func shownLimit(r *Result, org, model string) (perMin float64, name string) {
 	return perMin, name
 }
 
-// whyAtLeast says why the knee was not reached.
-func whyAtLeast(r *Result, s *Series) string {
-	if b, ok := r.binding(s.Org, s.Model); ok && b.Limit == "acceleration" {
-		return "acceleration refused more"
-	}
-	return "the cap, latency binds"
+// heldByRise says that acceleration ended the measurement before the knee.
+func heldByRise(r *Result, s *Series) bool {
+	b, ok := r.binding(s.Org, s.Model)
+	return ok && b.Limit == "acceleration"
 }
 
 // binding is what bound an org and model.
@@ -162,4 +166,30 @@ func shapeOf(r *Result) string {
 		return ""
 	}
 	return fmt.Sprintf(", %.0f tokens in and at most %.0f out", in, out)
+}
+
+// sameHeight gives panels from 0 on one vertical range, so that they can be
+// compared at a glance.
+func sameHeight(panels []plot.Panel) {
+	most := 0.0
+	for _, p := range panels {
+		for _, l := range p.Layers {
+			switch l := l.(type) {
+			case plot.Dots:
+				for _, d := range l.Readings {
+					most = max(most, d.Y, d.High)
+				}
+			case plot.Rule:
+				if !l.Upright {
+					most = max(most, l.At)
+				}
+			}
+		}
+	}
+	if most <= 0 || math.IsNaN(most) || math.IsInf(most, 0) {
+		return
+	}
+	for i := range panels {
+		panels[i].Y.Max = 1.1 * most
+	}
 }

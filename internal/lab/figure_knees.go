@@ -44,6 +44,9 @@ func kneesFinding(bent, open int) string {
 	case bent == 0:
 		return fmt.Sprintf("None of %d pairs of org and model bends under the etiquette cap", open)
 	}
+	if bent == 1 {
+		return fmt.Sprintf("One of %d pairs of org and model bends under the etiquette cap", bent+open)
+	}
 	return fmt.Sprintf("%d of %d pairs of org and model bend under the etiquette cap", bent, bent+open)
 }
 

@@ -38,16 +38,3 @@ func (s *Series) readings() []plot.Reading {
 	}
 	return out
 }
-
-// line are its points without intervals; where they lie further apart than a
-// gap, it is broken. 0: nowhere.
-func (s *Series) line(gap float64) []plot.Point {
-	var out []plot.Point
-	for _, p := range s.readings() {
-		if n := len(out); n > 0 && gap > 0 && p.X-out[n-1].X > gap {
-			out = append(out, plot.Point{X: (p.X + out[n-1].X) / 2, Y: notANumber})
-		}
-		out = append(out, plot.Point{X: p.X, Y: p.Y})
-	}
-	return out
-}

@@ -48,12 +48,18 @@ func effectPanel(r *Result) (plot.Panel, bool) {
 			dots = append(dots, dot)
 		}
 	}
-	p.Layers = []plot.Layer{
+	for _, d := range dots {
+		if d.X >= 100 { // as batch-mechanism words it
+			p.Layers = append(p.Layers, plot.Note{X: d.X, Y: d.Y, Text: "to a standstill", Ink: plot.Blue})
+		}
+	}
+	p.Layers = append(
+		p.Layers,
 		plot.Rule{At: 1, Upright: true, Ink: plot.Grey},
 		plot.Rule{At: math.Exp(threshold), Upright: true, Dashed: true, Label: "an effect from 2.5 on"},
 		plot.Dots{Readings: dots, Ink: plot.Blue},
 		plot.Dots{Readings: alone, Ink: plot.Blue, Hollow: true, Label: "seen once"},
-	}
+	)
 	return p, len(dots)+len(alone) > 0
 }
 

@@ -80,37 +80,81 @@ func refillPanel(r *Result, shares []refillShare) plot.Panel {
 // refillFinding words what the shares say.
 func refillFinding(r *Result, shares []refillShare) string {
 	const truthful = 0.03
-	var off []string
 	worst, known := 0.0, 0
 	for _, s := range shares {
 		if s.value == 0 {
 			continue
 		}
-		known++
-		if math.Abs(s.value-1) > truthful {
-			off = append(off, fmt.Sprintf("%s's %s at %s", s.org, limitName(s.limit), plot.Percent.Format(s.value)))
-			continue
+		if known++; math.Abs(s.value-1) <= truthful {
+			worst = max(worst, math.Abs(s.value-1))
 		}
-		worst = max(worst, math.Abs(s.value-1))
 	}
+	off := untrue(shares, truthful)
 	var said string
 	switch {
 	case known == 0:
 		return sentence(r.Verdict)
 	case len(off) == 0:
 		said = fmt.Sprintf("Buckets refill as their headers say, to %.1g %%", 100*worst)
-	case len(off) == known:
-		said = "No bucket refills as its headers say: " + listed(off)
 	default:
 		said = "Not all buckets refill as their headers say: " + listed(off) + " of that"
 	}
-	for _, m := range r.Metrics {
-		if m.Name == "hidden_burst" || m.Name == "concurrency_limit" {
-			said += fmt.Sprintf("; %s takes %.0f calls at one moment and refuses more, which no header says", m.Org, m.Value)
-		}
+	for _, s := range hiddenLimits(r) {
+		said += "; " + s
 	}
 	if who := othersAtWork(r); len(who) > 0 {
 		said += "; others are at work on " + listed(who)
+	}
+	return said
+}
+
+// untrue names the buckets that do not refill as their headers say; orgs of which
+// that holds for all of them as a whole.
+func untrue(shares []refillShare, truthful float64) []string {
+	var said []string
+	var orgs []string
+	for _, s := range shares {
+		if !slices.Contains(orgs, s.org) {
+			orgs = append(orgs, s.org)
+		}
+	}
+	for _, org := range orgs {
+		var each []string
+		var all []float64
+		known := 0
+		for _, s := range shares {
+			if s.org != org || s.value == 0 {
+				continue
+			}
+			if known++; math.Abs(s.value-1) > truthful {
+				all = append(all, s.value)
+				each = append(each, fmt.Sprintf("%s's %s at %s", org, limitName(s.limit), plot.Percent.Format(s.value)))
+			}
+		}
+		if len(each) > 1 && len(each) == known {
+			each = []string{fmt.Sprintf("those of %s at about %.0f %%", org, 100*middle(all))}
+		}
+		said = append(said, each...)
+	}
+	return said
+}
+
+// hiddenLimits says who refuses calls at one moment that no header forbids; orgs
+// that do so alike together.
+func hiddenLimits(r *Result) []string {
+	var order []float64
+	orgs := map[float64][]string{}
+	for _, m := range r.Metrics {
+		if m.Name == "hidden_burst" || m.Name == "concurrency_limit" {
+			if len(orgs[m.Value]) == 0 {
+				order = append(order, m.Value)
+			}
+			orgs[m.Value] = append(orgs[m.Value], m.Org)
+		}
+	}
+	var said []string
+	for _, n := range order {
+		said = append(said, fmt.Sprintf("at one moment %.0f calls pass on %s, which no header says", n, listed(orgs[n])))
 	}
 	return said
 }
@@ -151,7 +195,11 @@ func dipPanel(r *Result) (plot.Panel, bool) {
 		}
 		p.Layers = append(p.Layers, plot.Dots{Readings: dots, Ink: plot.Series(i), Label: org})
 		if m, ok := r.Metric("refill_itpm", org, ""); ok {
-			if line := refillLine(m, dots, from); len(line) > 0 {
+			scale := 1.0
+			if shown, ok := r.Metric("header_scale", org, ""); ok {
+				scale = shown.Value
+			}
+			if line := refillLine(m, scale, dots, from); len(line) > 0 {
 				p.Layers = append(p.Layers, plot.Line{Points: line, Ink: plot.Series(i), Dashed: true, Fine: true})
 			}
 		}
@@ -190,13 +238,14 @@ func dipOf(r *Result, org string) (dots []plot.Reading, lowest int) {
 }
 
 // refillLine is the measured refill through the readings after the lowest, from
-// the lowest on until it is full again.
-func refillLine(m Metric, dots []plot.Reading, lowest int) []plot.Point {
+// the lowest on until it is full again. Headers that show scale times what there
+// is rise so many times as fast.
+func refillLine(m Metric, scale float64, dots []plot.Reading, lowest int) []plot.Point {
 	claimed := 0.0
 	if _, err := fmt.Sscanf(m.Note, "headers claim %f", &claimed); err != nil || claimed <= 0 {
 		return nil
 	}
-	rate, top := m.Value/claimed/60, 0.0
+	rate, top := scale*m.Value/claimed/60, 0.0
 	var starts []float64
 	for i, d := range dots {
 		if top = max(top, d.Y); i > (lowest+len(dots))/2 {

@@ -27,6 +27,9 @@ func sound(f *plot.Figure) {
 			*p = blank("nothing that could be drawn")
 			p.Title = title
 		}
+		if len(p.X.Names) > 0 && p.X.Names[0] == "" { // blank: it has no range to share
+			f.SameX, f.SameY = false, false
+		}
 	}
 }
 

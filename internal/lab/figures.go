@@ -66,7 +66,7 @@ func draw(windows []*Result) *plot.Figure {
 		one := drawers[r.Experiment](r)
 		one.Title = cmp.Or(one.Title, sentence(r.Verdict))
 		if len(one.Panels) == 0 {
-			one.Panels = []plot.Panel{nothingShown(r)}
+			one.Panels, one.PanelHeight = []plot.Panel{nothingShown(r)}, 0
 		}
 		if len(windows) > 1 {
 			one.Title = inWindow(one.Title, r)
