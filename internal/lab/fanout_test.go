@@ -15,6 +15,9 @@ func TestFanout(t *testing.T) {
 		"colleague", "greedy-colleague", "overload-storm", "flaky-network", "stragglers", "spend-cap", "everything",
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && !inShort[name] {
+				t.Skip("many calls")
+			}
 			sc := scenario(t, name)
 			virtual(t, sc, func(t *testing.T, env *Env, s *emulator.Server) {
 				r, err := Run(t.Context(), env, Fanout())

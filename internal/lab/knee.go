@@ -42,6 +42,7 @@ const (
 	kneeTries   = 4                // of a level that an overload disturbed
 	kneeUnasked = 3                // refusals that no header foretold which end a level
 	kneeRamp    = 20 * time.Second // in which the cap's places are opened: a sharp rise is refused
+	beforeHeld  = 0.3              // of what a minute lets pass: calls before the drained bucket holds one back
 	disturbed   = 0.02             // share of 529s from which on a level is repeated
 )
 
@@ -123,6 +124,8 @@ func (x knee) Estimate(e *Env) Estimate {
 		calls := int64(kneeProbes + t.calls)
 		if p.dim < 0 {
 			calls += int64(p.perMin * kneeRamp.Minutes() / 2)
+		} else {
+			calls += int64(beforeHeld * p.perMin)
 		}
 		minutes := float64(calls) / p.perMin
 		if t.full {

@@ -329,7 +329,4 @@ func (r *Result) addKnee(k *kneeSeen, f *kneeFound) {
 		r.Metrics = append(r.Metrics, of("acceleration_ceiling", "tokens/min", interval{ceiling, ceiling, ceiling, 1}))
 	}
 	r.Binding = append(r.Binding, f.bound)
-	if l, ok := f.level.lowest[f.level.gate]; ok {
-		r.Emptied = append(r.Emptied, fmt.Sprintf("%s %s %s (to %.0f %%: the rest is left to others)", k.org.Name, k.model.Pool, f.level.gate, 100*l))
-	}
 }

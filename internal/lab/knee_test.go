@@ -1,10 +1,14 @@
 package lab
 
 import (
+	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/flotilla-llm/flotilla/emulator"
 )
@@ -32,6 +36,9 @@ var wantBinding = map[string]string{
 	"spend-cap": "spend", "greedy-colleague": "rpm",
 }
 
+// inShort are scenarios that are run under -short too.
+var inShort = map[string]bool{"default": true, "tier-start": true, "hidden-limit": true, "acceleration": true}
+
 func TestKnee(t *testing.T) {
 	t.Logf("%-20s %-6s %-12s %12s %12s %8s  95 %%", "scenario", "org", "limit", "truth", "estimate", "off")
 	for _, name := range emulator.Scenarios() {
@@ -40,6 +47,9 @@ func TestKnee(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && !inShort[name] {
+				t.Skip("many calls")
+			}
 			sc := scenario(t, name)
 			virtual(t, sc, func(t *testing.T, env *Env, s *emulator.Server) {
 				r, err := Run(t.Context(), env, Knee())
@@ -57,6 +67,11 @@ func TestKnee(t *testing.T) {
 				}
 				var others, refused int64
 				for _, o := range s.Stats().Orgs {
+					for _, p := range o.Pools {
+						if most := int64(env.Cap(p.Pool)); p.PeakInFlight > most {
+							t.Errorf("%s %s: %d in flight, the etiquette cap is %d", o.Name, p.Pool, p.PeakInFlight, most)
+						}
+					}
 					others, refused = others+o.OtherRequests, refused+o.OtherRefused
 				}
 				t.Logf("refused: steady %d, acceleration %d of %d; colleagues' %d of %d; cost %s (estimated %s) in %.0f s", r.Totals.Steady, r.Totals.Accelerated, r.Totals.Calls, refused, others, r.Cost.Total, r.Cost.Estimated, r.Totals.WallS)
@@ -127,3 +142,46 @@ func checkKnee(t *testing.T, sc *emulator.Scenario, r *Result, i int, name, want
 }
 
 const flotillaConc = 100
+
+// What is broken off goes on: finished steps are not sent again, and the
+// verdict is that of an experiment that was not.
+func TestSyncExperimentsGoOn(t *testing.T) {
+	for _, c := range []struct {
+		x     Experiment
+		after time.Duration
+		want  string
+	}{
+		{Knee(), 150 * time.Second, "calls/min from"},
+		{Acceleration(), 22*time.Minute + 30*time.Second, "pass at first"},
+		{Fanout(), 200 * time.Second, "the sum of the parts"},
+	} {
+		t.Run(c.x.Name(), func(t *testing.T) {
+			sc := scenario(t, "tier-start")
+			if c.x.Name() == "acceleration" {
+				sc = scenario(t, "acceleration")
+			}
+			sc.Orgs = sc.Orgs[:2]
+			virtual(t, sc, func(t *testing.T, env *Env, s *emulator.Server) {
+				ctx, cut := context.WithTimeout(t.Context(), c.after)
+				defer cut()
+				if _, err := Run(ctx, env, c.x); !errors.Is(err, context.DeadlineExceeded) {
+					t.Fatalf("it was not broken off: %v", err)
+				}
+				synctest.Wait()
+				before := s.Stats().Requests
+				r, err := Run(t.Context(), env, c.x)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sent := int(s.Stats().Requests - before)
+				t.Logf("%s: %d calls before, %d after; %d discarded", r.Verdict, before, sent, r.Cost.Discarded.Calls)
+				if !strings.Contains(r.Verdict, c.want) || sent >= len(r.Raw) {
+					t.Errorf("%q; %d calls after, %d timings in all", r.Verdict, sent, len(r.Raw))
+				}
+				if got, want := int64(r.Cost.Total), billed(s); got > want || want > got+int64(r.Cost.InDoubt) {
+					t.Errorf("the bill has %d nano-dollars and %d in doubt, the emulator billed %d", got, r.Cost.InDoubt, want)
+				}
+			})
+		})
+	}
+}
