@@ -45,15 +45,31 @@ func TestTurnaroundOf(t *testing.T) {
 // wait for their first row, and says nothing against the rate.
 func TestTurnaroundOfSmallBatches(t *testing.T) {
 	var last []journal.Turnaround
+	made := time.Unix(0, 0)
 	for rows := 1; rows <= 40; rows++ {
 		took := time.Minute + time.Duration(rows)*time.Second/2
 		if rows%7 == 0 {
 			took += 3 * time.Minute // a few stand still
 		}
-		last = append(last, journal.Turnaround{Rows: rows, Succeeded: rows, Took: took})
+		last = append(last, journal.Turnaround{Rows: rows, Succeeded: rows, Made: made, Took: took})
+		made = made.Add(20 * time.Second)
 	}
 	got := turnaroundOf(last)
 	if math.Abs(got.RowRate-2) > 0.2 || (got.Overhead-time.Minute).Abs() > 5*time.Second {
 		t.Errorf("%+v, want two rows a second after a minute", got)
+	}
+}
+
+// Where more are out than proceed at a time, each stands in line: 8 of 20 at two
+// rows a second do 16 together, though each takes 150 s more than its own time.
+func TestTurnaroundOfMany(t *testing.T) {
+	var last []journal.Turnaround
+	for i := range 100 {
+		made := time.Unix(0, 0).Add(time.Duration(i) * 300 * time.Second / 16)
+		last = append(last, journal.Turnaround{Rows: 300, Succeeded: 300, Made: made, Took: 360 * time.Second})
+	}
+	got := turnaroundOf(last)
+	if got.RowRate < 1.5 || got.RowRate > 2.05 || got.Overhead != time.Minute {
+		t.Errorf("%+v, want about two rows a second after a minute", got)
 	}
 }

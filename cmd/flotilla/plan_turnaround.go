@@ -9,12 +9,13 @@ import (
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
-// Batches of an org that the journal is asked for, how many tell anything, and
-// how many tell a wait from a rate.
+// Batches of an org that the journal is asked for, how many tell anything, how
+// many tell a wait from a rate, and how many make a stretch.
 const (
-	turnaroundsAsked = 50
-	turnaroundsLeast = 3
-	turnaroundsBent  = 10
+	turnaroundsAsked   = 200
+	turnaroundsLeast   = 3
+	turnaroundsBent    = 10
+	turnaroundsStretch = 100
 )
 
 // turnaround is how the last batches of an org proceeded, as the journal has it;
@@ -30,22 +31,36 @@ func (r *runner) turnaround(ctx context.Context, org string) flotilla.Turnaround
 	return turnaroundOf(last)
 }
 
-// usualOverhead is how long a batch waits before its first row where nothing
-// else is known (facts/control.md C.2).
-const usualOverhead = time.Minute
+// What batches do where nothing else is known: how long one waits before its
+// first row, and how many of an org proceed at a time (facts/control.md C.2, D).
+const (
+	usualOverhead = time.Minute
+	usualParallel = 8
+)
 
 // turnaroundOf is by the line that those which ended by themselves lie on, else
 // takes the overhead as usual, or as half of what the quickest took where that
-// was less, and the middle rate.
+// was less, and the middle rate. Where many stood in line for each other, their
+// time is mostly that: then what they got through together says more.
 func turnaroundOf(last []journal.Turnaround) (t flotilla.Turnaround) {
 	last = slices.DeleteFunc(slices.Clone(last), func(b journal.Turnaround) bool { return b.Canceled || b.Rows == 0 || b.Took <= 0 })
 	if len(last) < turnaroundsLeast {
 		return t
 	}
-	if t, ok := turnaroundLine(last); ok {
-		return t
+	alone := turnaroundMiddle(last)
+	if line, ok := turnaroundLine(last); ok {
+		t = line
+	} else {
+		t = alone
 	}
-	t.Overhead = usualOverhead
+	if rate := together(last) / usualParallel; rate > t.RowRate {
+		t.RowRate, t.Overhead = rate, alone.Overhead
+	}
+	return t
+}
+
+func turnaroundMiddle(last []journal.Turnaround) flotilla.Turnaround {
+	t := flotilla.Turnaround{Overhead: usualOverhead}
 	for _, b := range last {
 		t.Overhead = min(t.Overhead, b.Took/2)
 	}
@@ -55,6 +70,30 @@ func turnaroundOf(last []journal.Turnaround) (t flotilla.Turnaround) {
 	}
 	t.RowRate = middle(rates)
 	return t
+}
+
+// together is how many rows a second came back while at least one batch was out,
+// in the best stretch: a run that ended in a few small ones was slow for want of
+// rows. It sorts last.
+func together(last []journal.Turnaround) (best float64) {
+	slices.SortFunc(last, func(a, b journal.Turnaround) int { return a.Made.Compare(b.Made) })
+	for i := 0; i == 0 || i+turnaroundsStretch <= len(last); i += turnaroundsStretch / 4 {
+		best = max(best, stretch(last[i:min(i+turnaroundsStretch, len(last))]))
+	}
+	return best
+}
+
+// stretch is together of all of them, in the order in which they were made.
+func stretch(last []journal.Turnaround) float64 {
+	rows, out, until := 0, time.Duration(0), last[0].Made
+	for _, b := range last {
+		rows += b.Rows
+		if end := b.Made.Add(b.Took); end.After(until) {
+			out += min(end.Sub(until), b.Took)
+			until = end
+		}
+	}
+	return float64(rows) / out.Seconds()
 }
 
 // turnaroundLine tells the wait from the rate by batches of different sizes: the
