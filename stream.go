@@ -209,6 +209,7 @@ func (f *Fleet) offer(now time.Duration, s *stream, rows []Row) {
 			ID: c.id, Stream: s.id, Pool: p.id, Model: f.model(row.Facts.Model),
 			In: clampInt(row.Facts.In), MaxOut: clampInt(row.Facts.MaxTokens), Out: clampInt(row.Facts.Out),
 			Failed: clampInt(row.Failed), InDoubt: row.InDoubt, Worst: int64(row.Facts.Worst),
+			Affinity: row.Affinity,
 		})
 	}
 	s.open += len(rows)

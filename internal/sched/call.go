@@ -6,10 +6,12 @@ import "time"
 // few of a million that need more than an item.
 type call struct {
 	item
-	seq    uint64 // place in its queue's order of offering
-	stream *stream
-	q      *queue
-	state  callState
+	affinity uint32
+	counted  bool   // in its beginning's front
+	seq      uint64 // place in its queue's order of offering
+	stream   *stream
+	q        *queue
+	state    callState
 
 	tries   int32     // attempts made
 	flying  int32     // of them in flight
@@ -36,6 +38,7 @@ type callState uint8
 const (
 	callQueued  callState = iota // in its queue's front
 	callWaiting                  // in the wait heap
+	callAside                    // waits for one that was sent ahead (affinity.go)
 	callFlying
 )
 

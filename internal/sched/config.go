@@ -158,4 +158,8 @@ type Call struct {
 	Failed  int32 // failures of its own in earlier processes
 	InDoubt bool  // an earlier process may have had it answered: sent last
 	Worst   int64 // nano-dollars, an upper bound, by the sync tier
+
+	// Affinity is equal for calls of a stream that mark the same beginning for a
+	// cache, which each org keeps for itself (affinity.go); 0: none is marked.
+	Affinity uint32 `json:",omitempty"`
 }

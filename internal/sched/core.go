@@ -31,6 +31,7 @@ type Core struct {
 	attOf    idTable
 	lastAtt  AttemptID
 	chunks   chunkPool
+	beg      beginnings
 	waits    waitHeap // calls that wait after a failure of their own
 	pass     uint64   // of serveOne; marks lanes held in this pass
 	queues   []*queue // scratch of order

@@ -4,6 +4,7 @@ package sched
 func (c *Core) dispatch() {
 	c.release()
 	c.wake = c.waits.next(c)
+	c.tendLeads()
 	c.tendBatches()
 	for _, p := range c.pools {
 		if p.backlog == 0 {
@@ -38,11 +39,15 @@ func (c *Core) serve(p *pool) bool {
 		return false
 	}
 	c.pass++
+	aside := c.beg.aside
 	for _, q := range c.order(p) {
 		if sent := c.serveQueue(p, q); sent != nil {
 			c.reopenLanes(p, sent)
 			return true
 		}
+	}
+	if c.beg.aside != aside {
+		return true // the head is another now: the end of the work may look nearer
 	}
 	c.closeBooks(p)
 	p.wake = min(p.wake, end)

@@ -10,12 +10,12 @@ import (
 // gives the earliest time at which that may become so by refill alone.
 func (c *Core) setEndgame(p *pool) time.Duration {
 	first := Never
-	in, out, known := c.remaining(p)
+	n, in, out, known := c.remaining(p)
 	for _, l := range p.lanes {
 		was := l.endgame
 		l.endgame = false
 		if known {
-			s := l.fits(float64(p.backlog), in, out, len(p.lanes))
+			s := l.fits(n, in, out, len(p.lanes))
 			if l.endgame = s <= 0; !l.endgame {
 				first = min(first, after(c.now, max(span(s), minWait)))
 			}
@@ -27,25 +27,27 @@ func (c *Core) setEndgame(p *pool) time.Duration {
 	return first
 }
 
-// remaining is the work left in the pool, in tokens, and whether all of it is
-// known.
-func (c *Core) remaining(p *pool) (in, out float64, known bool) {
+// remaining is the work left in the pool, in calls and tokens, and whether all
+// of it is known.
+func (c *Core) remaining(p *pool) (n, in, out float64, known bool) {
 	for _, q := range p.queues {
-		if q.n == 0 {
+		left := float64(q.n + q.aside)
+		if left == 0 {
 			continue
 		}
 		s := q.stream
 		if !s.exhausted && (s.N == 0 || s.offered < s.N) {
-			return 0, 0, false
+			return 0, 0, 0, false
 		}
+		n += left
 		if c.fill(q, 0); len(q.front) == 0 {
 			continue
 		}
 		k := &c.calls[q.front[0]]
-		in += float64(q.n) * float64(k.in)
-		out += float64(q.n) * s.expectOut(&k.item)
+		in += left * float64(k.in)
+		out += left * s.expectOut(&k.item)
 	}
-	return in, out, true
+	return n, in, out, true
 }
 
 // fits is how many seconds it takes at least until the lane's stored tokens

@@ -9,15 +9,16 @@ import (
 // serveQueue sends one call of the queue, if one may go, and says on which lane.
 func (c *Core) serveQueue(p *pool, q *queue) *lane {
 	no := blocked{in: math.MaxInt32, out: math.MaxInt32, worst: math.MaxInt64}
-	c.fill(q, c.cfg.LookAhead)
-	for i := 0; i <= c.cfg.LookAhead && i < len(q.front); i++ {
+	look := c.cfg.LookAhead
+	c.fill(q, look)
+	for i := 0; i <= look && i < len(q.front); i++ {
 		slot := q.front[i]
 		if i == 0 {
 			c.noteHead(q, slot)
 		}
-		if c.impossible(p, q, i, slot) {
+		if c.impossible(p, q, i, slot) || c.setAside(q, i, slot) {
 			i--
-			c.fill(q, c.cfg.LookAhead)
+			c.fill(q, look)
 			continue
 		}
 		if i > 0 && !p.denials && no.covers(&c.calls[slot].item) {
@@ -26,11 +27,16 @@ func (c *Core) serveQueue(p *pool, q *queue) *lane {
 		if l := c.serveCall(p, q, i, slot, &no); l != nil {
 			return l
 		}
+		if c.calls[slot].affinity != 0 && look < c.cfg.LookAhead+heldLook {
+			look++
+			c.fill(q, look)
+		}
 		if i == 0 && c.now-q.headSince >= c.cfg.HeadPatience {
 			c.holdFor(p, q, 1)
 			return nil
 		}
 	}
+	q.kept.note(no.kept, c.now)
 	if len(q.front) > 0 {
 		c.holdFor(p, q, 0)
 	}
@@ -42,6 +48,7 @@ func (c *Core) serveQueue(p *pool, q *queue) *lane {
 type blocked struct {
 	in, out int32 // of a call that no lane took
 	worst   int64 // of a call that a ledger held
+	kept    bool  // some call waits for a lane that keeps its beginning
 }
 
 func (b *blocked) covers(it *item) bool {
@@ -86,8 +93,9 @@ func (c *Core) impossible(p *pool, q *queue, i int, slot int32) bool {
 	default:
 		return false
 	}
-	q.take(i)
+	c.take(q, i)
 	q.add(-1)
+	c.refill(c.begins(k))
 	c.settleCall(slot, o)
 	return true
 }
@@ -108,9 +116,11 @@ func (c *Core) serveCall(p *pool, q *queue, i int, slot int32, no *blocked) *lan
 		q.wanting = false
 	}
 	w := k.stream.weigh(&k.item)
-	best, why, first := c.choose(p, q, &w)
+	best, why, first := c.place(p, q, k, &w, no)
 	if best == nil {
-		no.byLanes(&k.item)
+		if k.affinity == 0 {
+			no.byLanes(&k.item)
+		}
 		if i == 0 {
 			q.wait = why
 		}
@@ -118,18 +128,20 @@ func (c *Core) serveCall(p *pool, q *queue, i int, slot int32, no *blocked) *lan
 		return nil
 	}
 	q.wait = LimitNone
-	q.take(i)
+	c.take(q, i)
 	q.add(-1)
 	c.send(best, slot, &w, false)
+	c.led(k, best)
 	return best
 }
 
 // choose is the least loaded lane that takes a call of weight w now, or why
-// none does and when the first may.
-func (c *Core) choose(p *pool, q *queue, w *weight) (best *lane, why Limit, first time.Duration) {
+// none does and when the first may: of all lanes, or where the call marks a
+// beginning, of those on which that stands so.
+func (c *Core) choose(p *pool, q *queue, w *weight, b *beginning, s warmState) (best *lane, why Limit, first time.Duration) {
 	first, least := Never, math.Inf(1)
 	for _, l := range p.lanes {
-		if !l.open || l.denies(w.model) || l.held == c.pass && l.heldBy > p.rank(q) {
+		if !l.open || b != nil && !b.is(s, l, c.now) || l.denies(w.model) || l.held == c.pass && l.heldBy > p.rank(q) {
 			continue
 		}
 		limit, at := c.itemGate(l, w)

@@ -22,8 +22,9 @@ const (
 const chunkLen = 512 // 16 KiB
 
 type chunk struct {
-	items [chunkLen]item
-	next  *chunk
+	items    [chunkLen]item
+	affinity *[chunkLen]uint32 // nil: of all 0
+	next     *chunk
 }
 
 // chunkPool keeps a few emptied chunks for the next queue that grows.
@@ -41,6 +42,9 @@ func (p *chunkPool) get() *chunk {
 }
 
 func (p *chunkPool) put(c *chunk) {
+	if c.affinity != nil {
+		clear(c.affinity[:])
+	}
 	if p.n < 16 {
 		c.next, p.free, p.n = p.free, c, p.n+1
 	}
@@ -66,6 +70,22 @@ func (f *fifo) push(p *chunkPool, it item) {
 	f.last.items[f.tail] = it
 	f.tail++
 	f.n++
+}
+
+// mark gives the item that was pushed last an affinity.
+func (f *fifo) mark(affinity uint32) {
+	if f.last.affinity == nil {
+		f.last.affinity = new([chunkLen]uint32)
+	}
+	f.last.affinity[f.tail-1] = affinity
+}
+
+// marked is the affinity of the item to be popped next.
+func (f *fifo) marked() uint32 {
+	if f.first.affinity == nil {
+		return 0
+	}
+	return f.first.affinity[f.head]
 }
 
 func (f *fifo) pop(p *chunkPool) item {

@@ -14,6 +14,7 @@ func (c *Core) onDone(e *Done) {
 	}
 	c.use(l, a, &e.Usage)
 	c.alive(l, a)
+	c.begun(a)
 	c.good(l)
 	l.succeeded++
 	l.org.succeeded = true

@@ -66,6 +66,7 @@ func drawTrouble(t *testing.T, r *rapid.T) *trouble {
 		w.offer(k, Call{
 			Stream: StreamID(w.rng.IntN(w.streams)), In: int32(1 + w.rng.IntN(4000)), MaxOut: 600,
 			Out: int32(1 + w.rng.IntN(500)), Worst: 1 + w.rng.Int64N(3000), InDoubt: w.rng.IntN(20) == 0,
+			Affinity: []uint32{0, 0, 1, 2, 3}[w.rng.IntN(5)],
 		})
 		i += k
 	}
@@ -229,6 +230,7 @@ func (w *trouble) verify(r *rapid.T) {
 	if next := c.Next(); next <= w.now {
 		r.Fatalf("at %v: Next is %v", w.now, next)
 	}
+	w.verifyBeginnings(r)
 	w.honest(r)
 }
 

@@ -26,6 +26,8 @@ type queue struct {
 	ledger  LedgerID
 	needs   int64
 	wanting bool // Want was sent for its head
+	kept    keeping
+	aside   int // calls set aside, not in n (affinity.go)
 }
 
 // doubtSeq is where calls in doubt begin in a queue's order.
@@ -63,11 +65,13 @@ func (c *Core) onOffer(e *Offer) {
 		if q.n == 0 {
 			s.vtime = max(s.vtime, q.pool.vtime[s.Priority])
 		}
+		to := &q.fresh
 		if k.InDoubt {
 			it.flags = itemDoubt
-			q.doubt.push(&c.chunks, it)
-		} else {
-			q.fresh.push(&c.chunks, it)
+			to = &q.doubt
+		}
+		if to.push(&c.chunks, it); k.Affinity != 0 {
+			to.mark(k.Affinity)
 		}
 		q.add(1)
 		s.offered++
@@ -78,6 +82,9 @@ func (q *queue) add(n int) {
 	q.n += n
 	q.pool.backlog += n
 	q.stream.queued += n
+	if q.n == 0 {
+		q.kept = keeping{}
+	}
 }
 
 // fill sees to it that the front holds the next calls to be sent, one more than
@@ -94,8 +101,11 @@ func (c *Core) fill(q *queue, look int) {
 // pull moves a call that was never sent to the front part.
 func (c *Core) pull(q *queue, from *fifo, base uint64) {
 	q.seq++
+	affinity := from.marked()
 	if it := from.pop(&c.chunks); it.flags&itemDead == 0 {
-		c.putBack(q, c.newCall(q, it, base+q.seq))
+		slot := c.newCall(q, it, base+q.seq)
+		c.calls[slot].affinity = affinity
+		c.putBack(q, slot)
 	}
 }
 
@@ -108,11 +118,22 @@ func (c *Core) putBack(q *queue, slot int32) {
 		i--
 	}
 	q.front = slices.Insert(q.front, i, slot)
-	c.calls[slot].state = callQueued
+	k := &c.calls[slot]
+	k.state = callQueued
+	if b := c.learns(k); b != nil {
+		b.front++
+		k.counted = true
+	}
 }
 
 // take removes the i-th call of the front.
-func (q *queue) take(i int) { q.front = slices.Delete(q.front, i, i+1) }
+func (c *Core) take(q *queue, i int) {
+	if k := &c.calls[q.front[i]]; k.counted {
+		c.begins(k).front--
+		k.counted = false
+	}
+	q.front = slices.Delete(q.front, i, i+1)
+}
 
 // requeue puts a call that was in flight or waiting back into its queue.
 func (c *Core) requeue(slot int32) {
@@ -164,14 +185,19 @@ func (c *Core) withdrawSlot(slot int32) {
 // unqueue takes a call that is not in flight out of its queue or wait.
 func (c *Core) unqueue(slot int32) {
 	k := &c.calls[slot]
-	if k.state == callWaiting {
+	switch k.state {
+	case callWaiting:
 		c.waits.remove(c, slot)
 		k.stream.queued--
 		return
+	case callAside:
+		c.fetch(slot)
+		return
 	}
 	if i := slices.Index(k.q.front, slot); i >= 0 {
-		k.q.take(i)
+		c.take(k.q, i)
 		k.q.add(-1)
+		c.refill(c.begins(k))
 	}
 }
 

@@ -29,6 +29,7 @@ func (c *Core) onHeaders(e *Headers) {
 	c.read(a.lane, a, &e.Reading, false)
 	a.lane.alone.heard(a.id)
 	a.lane.brake.taken(a.id)
+	c.begun(a)
 }
 
 // read feeds a reading to the mirror. That of a refusal shows the buckets

@@ -35,6 +35,7 @@ func (c *Core) end(i int32, cost int64, doubt bool, v verdict) {
 		k.resets = 0
 	}
 	k.wait = v == ownFault || v == laneFault && doubt
+	c.lostLead(a)
 	c.finish(i)
 }
 

@@ -56,6 +56,7 @@ func (c *Core) closeStream(id StreamID) {
 	for _, q := range s.queues {
 		c.drop(q)
 	}
+	c.dropAside(s)
 	for i := range c.calls {
 		if k := &c.calls[i]; k.stream == s {
 			if k.state == callWaiting {
