@@ -1,6 +1,9 @@
 package plot
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // tick is a marked value; without text it is a fine line of a logarithmic axis.
 type tick struct {
@@ -110,25 +113,35 @@ func roundStep(rough float64, unit Unit) float64 {
 }
 
 // written keeps what is in reach and writes it, with as many digits as tell the
-// values apart.
+// values apart and say them as they are: of 100, 100.25 and 100.5, at 4 digits,
+// the steps would look uneven.
 func (a *Axis) written(s scale, values []float64) []tick {
 	var out []tick
 	for n := usualDigits; n <= 15; n++ {
 		out = out[:0]
-		same := false
+		unclear := false
 		for _, v := range values {
 			if !s.holds(v) {
 				continue
 			}
 			text := a.Unit.write(v, n)
-			same = same || len(out) > 0 && out[len(out)-1].text == text
+			unclear = unclear || len(out) > 0 && out[len(out)-1].text == text || a.Unit != Seconds && !s.log && rounded(v, n) != rounded(v, 12)
 			out = append(out, tick{v, text})
 		}
-		if !same {
+		if !unclear {
 			break
 		}
 	}
 	return out
+}
+
+// rounded is a value to n significant digits.
+func rounded(v float64, n int) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', n-1, 64), 64)
+	if err != nil {
+		return v
+	}
+	return r
 }
 
 // between are fine lines at the multiples of each power of ten that no tick

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -85,5 +86,19 @@ func TestScales(t *testing.T) {
 	s := (&Axis{Log: true}).scale(span{5, 5}, false)
 	if !(s.lo > 1 && s.lo < 5 && s.hi > 5 && s.hi < 25) {
 		t.Errorf("one value on a logarithm: from %g to %g", s.lo, s.hi)
+	}
+}
+
+// Marks say what they stand at: 100.25 % does not read 100.2 %.
+func TestTicksAreTrue(t *testing.T) {
+	a := Axis{Unit: Percent}
+	s := a.scale(span{.9875, 1.0125}, false)
+	s.from, s.to = 0, 800
+	var texts []string
+	for _, k := range a.written(s, []float64{.9975, 1, 1.0025, 1.005}) {
+		texts = append(texts, k.text)
+	}
+	if got, want := strings.Join(texts, ", "), "99.75 %, 100 %, 100.25 %, 100.5 %"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
