@@ -154,7 +154,7 @@ func hiddenLimits(r *Result) []string {
 	}
 	var said []string
 	for _, n := range order {
-		said = append(said, fmt.Sprintf("at one moment %.0f calls pass on %s, which no header says", n, listed(orgs[n])))
+		said = append(said, fmt.Sprintf("at one moment only %.0f calls pass on %s, which no header says", n, listed(orgs[n])))
 	}
 	return said
 }

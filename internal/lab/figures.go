@@ -79,7 +79,7 @@ func draw(windows []*Result) *plot.Figure {
 			continue
 		}
 		f.Panels = append(f.Panels, one.Panels...)
-		f.Subtitle += " " + one.Title + "."
+		f.Subtitle = strings.TrimSuffix(f.Subtitle, ".") + ". Also: " + one.Title + "."
 	}
 	f.Foot = footOf(windows)
 	sound(f)
