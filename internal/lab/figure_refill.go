@@ -184,7 +184,7 @@ func burstsOf(r *Result) string {
 // dipPanel is the input level of each org in the last stage that drew it down.
 func dipPanel(r *Result) (plot.Panel, bool) {
 	p := plot.Panel{
-		Title: "The last dip: input tokens that are left",
+		Title: "The last dip: input tokens that are left; dashed: the measured refill, less what others use",
 		X:     plot.Axis{Label: "time since its first call", Unit: plot.Seconds}, Y: plot.Axis{Label: "share of the limit that the headers show", Unit: plot.Percent},
 	}
 	orgs, _ := placesOf(r.Metrics)
@@ -198,6 +198,9 @@ func dipPanel(r *Result) (plot.Panel, bool) {
 			scale := 1.0
 			if shown, ok := r.Metric("header_scale", org, ""); ok {
 				scale = shown.Value
+			}
+			if others, ok := r.Metric("others_itpm", org, ""); ok {
+				m.Value -= others.Value
 			}
 			if line := refillLine(m, scale, dots, from); len(line) > 0 {
 				p.Layers = append(p.Layers, plot.Line{Points: line, Ink: plot.Series(i), Dashed: true, Fine: true})
@@ -252,7 +255,7 @@ func refillLine(m Metric, scale float64, dots []plot.Reading, lowest int) []plot
 			starts = append(starts, d.Y-rate*d.X)
 		}
 	}
-	if len(starts) == 0 {
+	if len(starts) == 0 || rate <= 0 {
 		return nil
 	}
 	from := middle(starts)
