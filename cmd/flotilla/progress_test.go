@@ -238,6 +238,9 @@ func TestServerTroubleIsNoOverload(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", l, got, want)
 		}
 	}
+	if got := limitText("aimd", &flotilla.LaneState{Org: "batch", Tier: "batch"}); got != "org batch: our window of batches" {
+		t.Error(got) // not a refusal, of which the line would count none
+	}
 	if got := limitText("retry_after", &flotilla.LaneState{Org: "batch", Closed: true, Class: "credit"}); got != "org batch: its credit is used up" {
 		t.Error(got)
 	}

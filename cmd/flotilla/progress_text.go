@@ -135,6 +135,10 @@ func limitText(limit string, l *flotilla.LaneState) string {
 		return fmt.Sprintf("%s: %s output tokens/min", org, count(l.Limits.Output))
 	case "tpm":
 		return org + ": tokens/min of its workspace"
+	case "aimd":
+		if l.Tier == tierNameBatch { // nothing was refused: it opens with each that ends in time
+			return org + ": our window of batches"
+		}
 	case "":
 		return ""
 	}
