@@ -45,7 +45,7 @@ func bindings(r *flotilla.Report) []BindingSummary {
 		case b.Limit == "aimd" && b.Tier == "batch":
 			line.words, line.Whose = "our window of batches (it grows)", "nobody"
 		case b.Limit == "work" && r.Cause == flotilla.CapReached:
-			line.words = ourLimits["budget"] // rows are left, and nothing may be spent on them
+			line.words, line.Whose = ourLimits["budget"], whose("budget") // rows are left, and nothing may be spent on them
 		case b.Limit == "retry_after":
 			if why := closedFor(r, b.Org, b.Pool); why != "" {
 				line.words, line.Whose = title(b.Org)+": "+why, "yours"

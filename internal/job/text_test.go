@@ -220,6 +220,24 @@ func TestBindingText(t *testing.T) {
 	}
 }
 
+// At the cap, what waits for work and what waits for money are one.
+func TestBindingAtTheCap(t *testing.T) {
+	var s Summary
+	s.take(&flotilla.Report{
+		Cause: flotilla.CapReached,
+		Binding: []flotilla.Binding{
+			{Limit: "work", Org: "high", Pool: "haiku-4.5", Share: .6},
+			{Limit: "budget", Org: "high", Pool: "haiku-4.5", Tier: "batch", Share: .4},
+		},
+	})
+	want := `share of waiting                       whose to change        one step more
+100 %  the cap on money                yours
+`
+	if diff := cmp.Diff(want, bindingText(s.Binding)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // The brake names an overload only where the provider did, and a lane that a
 // person must open is nobody else's to change.
 func TestBindingNamesWhatWasWrong(t *testing.T) {
