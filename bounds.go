@@ -94,8 +94,9 @@ func (w *work) addTo(to *route.Work) {
 }
 
 // bindings turns the clocks of all lanes since the start into shares of the
-// time in which calls waited or were worked on.
-func bindings(views, before []sched.LaneView) []Binding {
+// time in which calls waited or were worked on. Where there are two tiers, a lane
+// that has nothing to send is as the route has it, and no waiting.
+func bindings(views, before []sched.LaneView, tiers bool) []Binding {
 	var out []Binding
 	var total time.Duration
 	for i := range views {
@@ -104,7 +105,7 @@ func bindings(views, before []sched.LaneView) []Binding {
 			if i < len(before) {
 				d -= before[i].Clocks[l]
 			}
-			if d <= 0 || l == sched.LimitNone {
+			if d <= 0 || l == sched.LimitNone || tiers && l == sched.LimitWork {
 				continue
 			}
 			total += d

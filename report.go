@@ -210,7 +210,7 @@ func (f *Fleet) reportOn(now time.Duration, s *stream) Report {
 		}
 		f.reportLane(t, sched.LaneID(i), &views[i], &before)
 	}
-	r.Binding = bindings(views, t.before)
+	r.Binding = bindings(views, t.before, s.route.Batch)
 	f.bounds(t, views)
 	return *r
 }
