@@ -151,7 +151,22 @@ func (p *planReport) boundsText() string {
 	if b.PhysicalS <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("by sync alone not before %s (%s), with manners %s (%s)", span(seconds(b.PhysicalS)), b.PhysicalLimit, span(seconds(b.PoliteS)), b.PoliteLimit)
+	best, polite := span(seconds(b.PhysicalS)), span(seconds(b.PoliteS))
+	return fmt.Sprintf("by sync alone %s at best (%s), %s with manners (%s), were answers just so long and quick",
+		best, boundWords(b.PhysicalLimit), polite, boundWords(b.PoliteLimit))
+}
+
+// boundWords names what a bound is due to, for people.
+func boundWords(limit string) string {
+	switch limit {
+	case "cap": // one on money is called so too
+		return "our cap on calls"
+	case "latency":
+		return "the answers"
+	case "rpm", "itpm", "otpm":
+		return dimTexts[limit] + "/min"
+	}
+	return limit
 }
 
 // further says what one could have besides (interface.md, "Texts").

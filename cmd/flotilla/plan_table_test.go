@@ -43,7 +43,7 @@ func TestPlanTable(t *testing.T) {
 
 route: thrift, the cheapest that has ended by the deadline
 answers: 60 tokens on average, by --out-tokens
-by sync alone not before 16 min (cap), with manners 17 min (cap)
+by sync alone 16 min at best (our cap on calls), 17 min with manners (our cap on calls), were answers just so long and quick
 assumed: limits of high: those of its usage tier
 
 share of waiting                       whose to change        one step more
