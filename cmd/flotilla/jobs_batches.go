@@ -43,7 +43,11 @@ func batchLineOf(b *journal.BatchInfo, now time.Time) batchLine {
 }
 
 func (b *batchLine) text() string {
-	text := fmt.Sprintf("%s %s: %s, %s old, %s at most", title(b.Org), cmp.Or(b.ID, "(to be looked for)"), plural(b.Rows, "row"), span(seconds(b.AgeS)), b.WorstUSD)
+	text := fmt.Sprintf("%s %s: %s", title(b.Org), cmp.Or(b.ID, "(to be looked for)"), plural(b.Rows, "row"))
+	if b.AgeS > 0 { // one made on an emulator's clock may be ahead of ours
+		text += fmt.Sprintf(", %s old", span(seconds(b.AgeS)))
+	}
+	text += fmt.Sprintf(", %s at most", b.WorstUSD)
 	if b.Canceling {
 		text += ", canceling"
 	}

@@ -24,6 +24,9 @@ type jobDetail struct {
 	Summary  json.RawMessage `json:"summary"` // of the last invocation that came to its end
 }
 
+// batchesShown is how many of a job's batches people are shown.
+const batchesShown = 20
+
 func newJobsShowCmd() *cobra.Command {
 	var flags jobsFlags
 	var follow bool
@@ -103,6 +106,10 @@ func (d *jobDetail) print(w io.Writer) error {
 		p.field("in doubt", fmt.Sprintf("%s attempts; flotilla jobs audit %s lists them", whole(r.InDoubt), d.ID))
 	}
 	for i := range d.Batches {
+		if i == batchesShown {
+			p.field("batch", fmt.Sprintf("and %s more; --json has all", whole(len(d.Batches)-i)))
+			break
+		}
 		p.field("batch", d.Batches[i].text())
 	}
 	p.field("spent", d.SpentUSD.String())
