@@ -13,7 +13,11 @@ func (r *limitsReport) print(w io.Writer) error {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if row.Pool == batchPool {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s rows\t\t\t\t%s\t%s\n", row.Org, row.Pool, count(row.RPM), count(row.Queue), row.InQueue, row.Source)
+			queue := "-"
+			if row.Queue > 0 {
+				queue = count(row.Queue) + " rows"
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\t\t\t%s\t%s\n", row.Org, row.Pool, count(row.RPM), queue, row.InQueue, row.Source)
 			continue
 		}
 		source := row.Source
