@@ -18,6 +18,21 @@ var reasons = map[route.Reason]string{
 	route.OverCap: "the cheapest: none is inside the cap", route.TooLate: "the quickest inside the cap: none is in time",
 }
 
+// reason names no deadline and no cap where there is none.
+func (j *Job) reason(why route.Reason) string {
+	switch {
+	case why == route.Cheapest && j.Deadline.IsZero() && j.Prefer == flotilla.Cheap:
+		return "the cheapest within a day"
+	case why == route.Cheapest && j.Deadline.IsZero():
+		return "the cheapest within an hour or twice the quickest's time"
+	case j.Cap == 0 && why == route.Quickest:
+		return "the quickest"
+	case j.Cap == 0 && why == route.TooLate:
+		return "the quickest: none is in time"
+	}
+	return reasons[why]
+}
+
 // choose orders the candidates by price and picks one by the rules of interface.md.
 func (j *Job) choose(f *Forecast, of []*Candidate) {
 	slices.SortStableFunc(of, func(a, b *Candidate) int { return cmp.Compare(a.CostP50, b.CostP50) })
@@ -35,7 +50,7 @@ func (j *Job) choose(f *Forecast, of []*Candidate) {
 		f.Candidates = append(f.Candidates, *c)
 	}
 	choice := route.Choose(list, j.wish())
-	f.Chosen, f.Why = choice.Index, reasons[choice.Why]
+	f.Chosen, f.Why = choice.Index, j.reason(choice.Why)
 	f.Feasible = f.Candidates[f.Chosen].Meets
 }
 
