@@ -23,6 +23,7 @@ type desk struct {
 	rate    float64                          // rows a second of a batch; 0: none is ever answered
 	others  int64                            // rows of others in every queue
 	refuse  func(*SubmitBatch) *BatchRefused // nil, or answers nil: as chance has it
+	deaf    map[BatchID]time.Duration        // not nil: a batch's first cancel gets an error and is lost; when that was
 	mistake bool                             // the answers to creates are lost, and what is found first is another's
 
 	limit, spent, reserved int64 // of ledger 0, and its twin

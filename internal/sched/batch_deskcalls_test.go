@@ -110,6 +110,15 @@ func (d *desk) cancel(id BatchID) {
 	if !b.sure || b.foreign {
 		d.fatal("batch %d is canceled and not proven ours", id)
 	}
+	if at, again := d.deaf[id]; d.deaf != nil && !again {
+		d.deaf[id] = d.now
+		d.answer(b, func() Event {
+			return &BatchPolled{Batch: id, State: BatchUnknown, Refusal: &Refusal{Class: ServerError}}
+		})
+		return
+	} else if again && d.now-at > 2*time.Minute {
+		d.fatal("batch %d is canceled again %v after the first time was lost", id, d.now-at)
+	}
 	if !d.chance(.1) && !b.ended(d.now) {
 		b.canceled = true
 		b.ends = min(b.ends, d.now+time.Duration(10+d.rng.IntN(60))*time.Second)

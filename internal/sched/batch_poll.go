@@ -104,8 +104,10 @@ func (c *Core) seenRunning(b *batch, e *BatchPolled) {
 	c.pollAgain(b, e.RetryAfter)
 }
 
-// cancelAgain is after how long a batch that still runs is cancelled again.
-const cancelAgain = 2 * time.Minute
+// cancelAgain is after how long a batch that still runs is cancelled again: its
+// status shows a cancel at once (facts/claude-api.md 4.5), so one that it does not
+// show was lost, and a rescue waits for it.
+const cancelAgain = 20 * time.Second
 
 // seenEnded frees the place of a batch and has its results collected.
 func (c *Core) seenEnded(b *batch) {

@@ -66,3 +66,14 @@ func TestBatchesThatNoLaneAccepts(t *testing.T) {
 		t.Errorf("%d batches were tried", d.gathers)
 	}
 }
+
+// A cancel that was lost is asked for again soon: at the end of a job there is no
+// time to wait for it.
+func TestALostCancelIsRepeatedSoon(t *testing.T) {
+	d := newDesk(t, 1, 2, 600, StreamConfig{Route: Route{Batch: true, Target: 30 * time.Minute}})
+	d.deaf, d.rate = map[BatchID]time.Duration{}, 0
+	d.run(40 * time.Minute)
+	if len(d.deaf) == 0 || d.settled != d.n {
+		t.Errorf("%d batches were canceled, %d rows settled", len(d.deaf), d.settled)
+	}
+}
