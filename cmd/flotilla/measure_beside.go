@@ -13,8 +13,20 @@ import (
 // processors still give.
 const beside = 3
 
-// sideBySide carries experiments out several at a time, the first one before all
-// others: what limits finds is where they start from. The lines come in order.
+// alone are experiments that nothing goes on beside: limits is what the others
+// start from, and refill reads levels so finely that whatever else the machine
+// does shows in them.
+var alone = []string{"limits", "refill"}
+
+// needs is how many of the places an experiment takes.
+func needs(x lab.Experiment) int {
+	if slices.Contains(alone, x.Name()) {
+		return beside
+	}
+	return 1
+}
+
+// sideBySide carries experiments out several at a time. The lines come in order.
 func (m *measuring) sideBySide(ctx context.Context, xs []lab.Experiment) iter.Seq2[*measuredLine, error] {
 	type done struct {
 		line *measuredLine
@@ -29,17 +41,17 @@ func (m *measuring) sideBySide(ctx context.Context, xs []lab.Experiment) iter.Se
 		}
 		carry := func(i int) {
 			l, err := m.one(ctx, xs[i], 0)
-			<-places
+			for range needs(xs[i]) {
+				<-places
+			}
 			ends[i] <- done{l, err}
 		}
 		go func() {
 			for i := range xs {
-				places <- struct{}{}
-				if i == 0 {
-					carry(i)
-				} else {
-					go carry(i)
+				for range needs(xs[i]) {
+					places <- struct{}{}
 				}
+				go carry(i)
 			}
 		}()
 		for i := range xs {

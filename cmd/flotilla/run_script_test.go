@@ -35,9 +35,10 @@ import (
 //	leftover PATTERN            sees that a directory holds one such file and nothing else
 //	sql FILE STATEMENT          changes a journal
 //	edit FILE OLD NEW           replaces text in a file
-func TestRunScripts(t *testing.T)  { runScripts(t, "testdata/run") }
-func TestJobsScripts(t *testing.T) { runScripts(t, "testdata/jobs") }
-func TestDemoScripts(t *testing.T) { runScripts(t, "testdata/demo") }
+func TestRunScripts(t *testing.T)     { runScripts(t, "testdata/run") }
+func TestJobsScripts(t *testing.T)    { runScripts(t, "testdata/jobs") }
+func TestMeasureScripts(t *testing.T) { runScripts(t, "testdata/measure") }
+func TestDemoScripts(t *testing.T)    { runScripts(t, "testdata/demo") }
 
 func runScripts(t *testing.T, dir string) {
 	t.Parallel()
