@@ -65,6 +65,10 @@
 //
 // # Known limitations
 //
+// A call has one affinity: of several marks in it, the beginnings before the one
+// it goes by may be written more often than once an org. A beginning counts as
+// kept for five minutes, though it may be marked for an hour.
+//
 // The combined tokens limit of a workspace is charged at dispatch with the
 // expected output. Offsets between our wall clock and the provider's only
 // matter to acceleration ceilings, which begin each minute a second late.
