@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/binary"
 	"math"
 	"time"
 
@@ -71,6 +72,10 @@ func (w *supposed) lot(c *Class, alone bool, in, out float64) *lot {
 		call := sched.Call{In: int32(est), MaxOut: int32(limit), Out: int32(math.Round(c.Out)), Worst: w.worst(c, est)}
 		if c.OutBound {
 			call.Out = 0
+		}
+		if c.Prefix > 0 {
+			h := &a.Prefixes[0].Hash
+			call.Affinity = max(1, binary.LittleEndian.Uint32(h[:])^binary.LittleEndian.Uint32(h[8:]))
 		}
 		l.calls[i] = Call{Sched: call, Arrival: a, Size: int64(c.Bytes), Alone: alone}
 	}
