@@ -22,6 +22,11 @@ type ring struct {
 	n      int         // ever added
 	sorted [24]float64 // v, as of
 	at     int         // so many added; quantiles are asked for far more often than figures come
+
+	mean struct { // of the newest k, as of so many added: asked for as often
+		v     float64
+		k, at int
+	}
 }
 
 func (r *ring) add(x float64) {
@@ -29,7 +34,7 @@ func (r *ring) add(x float64) {
 	r.n++
 }
 
-func (r *ring) reset() { r.n, r.at = 0, 0 }
+func (r *ring) reset() { r.n, r.at, r.mean.at = 0, 0, 0 }
 
 // quantile is that of what is held; 0 where nothing is.
 func (r *ring) quantile(q float64) float64 {
@@ -53,12 +58,16 @@ func (r *ring) quantile(q float64) float64 {
 
 // recent is the mean of the newest k.
 func (r *ring) recent(k int) float64 {
-	k = min(k, r.n, len(r.v))
+	if r.mean.at == r.n && r.mean.k == k {
+		return r.mean.v
+	}
+	n := min(k, r.n, len(r.v))
 	sum := 0.0
-	for i := range k {
+	for i := range n {
 		sum += r.v[(r.n-1-i)%len(r.v)]
 	}
-	return sum / float64(max(k, 1))
+	r.mean.v, r.mean.k, r.mean.at = sum/float64(max(n, 1)), k, r.n
+	return r.mean.v
 }
 
 // What is taken for granted of a batch before any ended.

@@ -36,10 +36,10 @@ const (
 // any that was made before it and has not ended, for it may wait for their
 // places.
 func (c *Core) bound(q *batchQueue, b *batch) time.Duration {
-	most := q.bound(b.rows)
+	most, weighed := q.bound(b.rows), b.rows
 	for _, x := range c.bat.live {
-		if x.id < b.id && x.lane.org == q.org && x.queued && x.rows > b.rows {
-			most = max(most, q.bound(x.rows))
+		if x.id < b.id && x.rows > b.rows && x.rows != weighed && x.lane.org == q.org && x.queued {
+			most, weighed = max(most, q.bound(x.rows)), x.rows // most are as large as the one before
 		}
 	}
 	return most
