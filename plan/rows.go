@@ -54,8 +54,9 @@ func (r *rows) sort(poolOf func(c *Call) int32, pools int) {
 	for p := range r.piles {
 		r.piles[p].far = r.n
 	}
+	var c Call // one for all: poolOf has it escape
 	for i := range r.n {
-		c := r.call(i)
+		c = r.call(i)
 		if r.kinds[i] = kind(poolOf(&c)); c.Alone {
 			r.kinds[i] = alone
 		}
