@@ -59,6 +59,7 @@ func runAgain(cmd *cobra.Command, info *journal.JobInfo) (*runFlags, *cobra.Comm
 	}
 	f := &runFlags{}
 	again := f.command()
+	(&cobra.Command{Use: words[0]}).AddCommand(again) // the journal is told the command anew, whole
 	if err := again.ParseFlags(words[2:]); err != nil {
 		return nil, nil, nil, fmt.Errorf("the command of job %s: %w", info.Key, err)
 	}
