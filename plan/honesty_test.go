@@ -71,7 +71,15 @@ type held struct {
 	width, money  float64
 	batch         bool
 	took, p5, p95 time.Duration
+	unsure        bool // of unsureDollars
 }
+
+// unsureDollars are settings whose dollars no one figure tells within 5 %, for
+// they differ by more from run to run. In 39 a batch takes two minutes and more,
+// the whole job by both tiers 2:40: when sync is through, what batches still hold
+// is at the edge of being worth the wait, and by chance a run awaits it at half
+// price or answers it by sync.
+var unsureDollars = []uint64{39}
 
 func hold(t *testing.T, seed uint64) held {
 	j := randomJob(seed)
@@ -85,11 +93,13 @@ func hold(t *testing.T, seed uint64) held {
 		width:  (c.P95 - c.P5).Seconds() / c.P50.Seconds(),
 		money:  math.Abs(float64(c.CostP50)/float64(o.Cost) - 1),
 		batch:  c.BatchRows > 0, took: took, p5: c.P5, p95: c.P95,
+		unsure: slices.Contains(unsureDollars, seed),
 	}
 }
 
 // Over a hundred random settings the outcome lies between p5 and p95 in at least
-// 84; the ranges are narrow enough to be of use; dollars are within 5 %.
+// 84; the ranges are narrow enough to be of use; dollars are within 5 % but in
+// the settings named above.
 func TestForecastsAreHonest(t *testing.T) {
 	t.Parallel()
 	const settings = 100
@@ -117,7 +127,14 @@ func TestForecastsAreHonest(t *testing.T) {
 		} else {
 			sync = append(sync, h.width)
 		}
+		if h.unsure {
+			t.Logf("%s: dollars off by %.4f, an exception (TestUnsureDollars)", h.name, h.money)
+			continue
+		}
 		money = append(money, h.money)
+		if h.money > 0.05 {
+			t.Errorf("%s: dollars off by %.4f", h.name, h.money)
+		}
 	}
 	for _, s := range [][]float64{sync, batch, money} {
 		slices.Sort(s)
@@ -133,7 +150,39 @@ func TestForecastsAreHonest(t *testing.T) {
 	if w := batch[len(batch)/2]; w > 0.60 {
 		t.Errorf("median width of forecasts with batches %.3f", w)
 	}
-	if m := money[len(money)-1]; m > 0.05 {
-		t.Errorf("dollars off by %.4f", m)
+}
+
+// Where dollars are unsure, the forecast says so: over 100 runs they lie in its
+// p5–p95 in at least 84, and their mean is within 5 % of its middle. And no
+// setting is an exception whose dollars are sure.
+func TestUnsureDollars(t *testing.T) {
+	t.Parallel()
+	const runs = 100
+	for _, seed := range unsureDollars {
+		j := randomJob(seed)
+		f := foresee(t, j)
+		c := &f.Candidates[f.Chosen]
+		within, near, sum, squares := 0, 0, 0.0, 0.0
+		for k := range uint64(runs) {
+			o := j.happens(c, seed+1_000_000+1000*k)
+			off := float64(o.Cost)/float64(c.CostP50) - 1
+			sum, squares = sum+off, squares+off*off
+			if math.Abs(off) <= 0.05 {
+				near++
+			}
+			if cost := flotilla.Money(o.Cost); c.CostP5 <= cost && cost <= c.CostP95 {
+				within++
+			}
+		}
+		mean := sum / runs
+		sd := math.Sqrt(squares/runs - mean*mean)
+		t.Logf("%d %s × %d: $%.2f–%.2f–%.2f foretold; of %d runs %d within, %d within 5 %% of the middle, their mean %+.4f, deviation %.4f",
+			seed, c.Name, j.rows(), c.CostP5.Float(), c.CostP50.Float(), c.CostP95.Float(), runs, within, near, mean, sd)
+		if within < 84 || math.Abs(mean) > 0.05 {
+			t.Errorf("setting %d: %d of %d within p5–p95, the mean off by %+.4f", seed, within, runs, mean)
+		}
+		if sd < 0.03 {
+			t.Errorf("setting %d is no exception: its dollars deviate by %.4f", seed, sd)
+		}
 	}
 }
