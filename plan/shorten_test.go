@@ -51,7 +51,11 @@ func asking(model, pool, family string) func(*Job) {
 }
 
 // Twenty settings at N = 141,600, each rehearsed whole and without its middle,
-// and one of batches at 400,000: the makespans agree within 2 %.
+// and one of batches at 400,000: the makespans agree within 2 %. By sync one
+// rehearsal is enough. Of routes with batches the same job whole takes 1 % more
+// or less from world to world (a standard deviation), and so does the shortened
+// one, by chances of its own; there the means over as many worlds as a plan takes
+// are compared, and no pair may be apart by twice as much.
 func TestShortenedAgreesWithWhole(t *testing.T) {
 	t.Parallel()
 	sync, hybrid := sched.Route{}, sched.Route{Batch: true}
@@ -90,20 +94,42 @@ func TestShortenedAgreesWithWhole(t *testing.T) {
 			t.Parallel()
 			sc := named(t, "default")
 			j := judged(&sc, c.n, c.changes...)
-			b := belief{seed: uint64(i) + 1, n: 1}
-			short := j.try(c.route, b, 0)
-			cut := short.world.cut(c.route, 0)
-			j.entire = true
-			whole := j.try(c.route, b, 0)
-			off := short.took.Seconds()/whole.took.Seconds() - 1
-			money := short.cost/whole.cost - 1
-			t.Logf("%v, whole %v: %+.2f %%; dollars %+.2f %%; %d of %d calls rehearsed", short.took, whole.took, 100*off, 100*money, cut.rows, cut.all)
-			if !short.ends || !whole.ends || math.Abs(off) > 0.02 || math.Abs(money) > 0.02 {
-				t.Errorf("shortened %v, whole %v: %+.2f %%; dollars %+.2f %%", short.took, whole.took, 100*off, 100*money)
-			}
-			if cut.rows == cut.all {
-				t.Errorf("nothing was left out of %d calls", cut.all)
-			}
+			agree(t, j, c.route, uint64(i)+1)
 		})
+	}
+}
+
+func agree(t *testing.T, j Job, r sched.Route, seed uint64) {
+	t.Helper()
+	worlds := 1
+	if r.Batch {
+		worlds = j.rehearsals()
+	}
+	var took, cost, wholeTook, wholeCost, most float64
+	var calls cut
+	for k := range worlds {
+		b := belief{seed: seed + 100*uint64(k), n: 1}
+		j.entire = false
+		short := j.try(r, b, 0)
+		calls = short.world.cut(r, 0)
+		j.entire = true
+		whole := j.try(r, b, 0)
+		if !short.ends || !whole.ends {
+			t.Fatalf("world %d: shortened ends %t, whole %t", k, short.ends, whole.ends)
+		}
+		took, cost = took+short.took.Seconds(), cost+short.cost
+		wholeTook, wholeCost = wholeTook+whole.took.Seconds(), wholeCost+whole.cost
+		most = max(most, math.Abs(short.took.Seconds()/whole.took.Seconds()-1))
+	}
+	n := float64(worlds)
+	off, money := took/wholeTook-1, cost/wholeCost-1
+	line := fmt.Sprintf("shortened %v, whole %v: %+.2f %%, at most %.2f %% in each of %d; dollars %+.2f %%",
+		seconds(took/n), seconds(wholeTook/n), 100*off, 100*most, worlds, 100*money)
+	t.Logf("%s; %d of %d calls rehearsed", line, calls.rows, calls.all)
+	if math.Abs(off) > 0.02 || math.Abs(money) > 0.02 || most > 0.04 {
+		t.Error(line)
+	}
+	if calls.rows == calls.all {
+		t.Errorf("nothing was left out of %d calls", calls.all)
 	}
 }
