@@ -44,6 +44,9 @@ func changeAt(values []float64) int {
 // robust are the mean and the spread of values, those cut down that lie far
 // off by the median deviation from the median: a few stragglers move neither.
 func robust(values []float64) (mean, sd float64) {
+	if len(values) == 0 {
+		return 0, 0
+	}
 	centre := middle(values)
 	off := make([]float64, len(values))
 	for i, v := range values {

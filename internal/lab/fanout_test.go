@@ -39,6 +39,9 @@ func TestFanout(t *testing.T) {
 					t.Log("  not shown: ", n)
 				}
 				t.Logf("  %d calls, %d + %d refused, %s of %s in %.0f s", r.Totals.Calls, r.Totals.Accelerated, r.Totals.Steady, r.Cost.Total, r.Cost.Estimated, r.Totals.WallS)
+				if o := s.Stats().Orgs[0]; name == "colleague" && (o.OtherRequests < 3000 || o.OtherRefused*1000 > o.OtherRequests) {
+					t.Errorf("%d of %d calls of colleagues were refused", o.OtherRefused, o.OtherRequests)
+				}
 				if r.Config["class"] != "sum" || math.Abs(share.Value-1) > 0.08 {
 					t.Errorf("decided %v: %s", r.Config["class"], r.Verdict)
 				}

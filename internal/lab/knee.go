@@ -185,7 +185,7 @@ type kneeSeen struct {
 	target
 	probe  probeSeen
 	levels []levelSeen
-	cap    *levelSeen
+	top    int    // which of levels is at the cap, counted from 1; 0: none
 	closed string // why it could not be measured, or not to its end
 	drift  string // of the canary
 }
@@ -226,8 +226,8 @@ func (b *Bench) kneeOf(ctx context.Context, t target) (kneeSeen, error) {
 			return k, err
 		}
 		k.levels = append(k.levels, v)
-		if conc == top {
-			k.cap = &k.levels[len(k.levels)-1]
+		if conc == top { // v.conc is lower where the provider allows fewer
+			k.top = len(k.levels)
 		}
 		if k.closed = v.drive.Closed; k.closed != "" || grown(&v) {
 			break
@@ -261,6 +261,9 @@ func (b *Bench) levelOf(ctx context.Context, s *station, k *kneeSeen, i, conc in
 	if err != nil {
 		return levelSeen{}, err
 	}
+	if done.Drive.Places > 0 {
+		conc = done.Drive.Places
+	}
 	v := s.seeLevel(done.Drive, conc)
 	v.hidden, v.repeated = done.Hidden, done.Repeated
 	return v, nil
@@ -290,7 +293,8 @@ func (s *station) probe(ctx context.Context) (probeSeen, error) {
 		return probeSeen{}, err
 	}
 	v := s.seeLevel(d, 4)
-	p := probeSeen{Latency: v.latency.value, Use: s.gauges.use, N: v.latency.n, Closed: d.Closed, ClosedBy: d.ClosedBy}
+	latency, _ := robust(v.latencies) // a straggler among few calls would put the levels too high
+	p := probeSeen{Latency: latency, Use: s.gauges.use, N: v.latency.n, Closed: d.Closed, ClosedBy: d.ClosedBy}
 	if p.N == 0 && p.Closed == "" {
 		p.Closed = cmp.Or(d.Text, "no call was answered")
 	}
@@ -316,7 +320,7 @@ func (s *station) level(ctx context.Context, conc int, k *kneeSeen, p predicted,
 			return levelDone{Drive: d}, err
 		}
 		if d.Hidden > 0 {
-			return s.uneven(ctx, d, conc)
+			return s.uneven(ctx, d, conc, k)
 		}
 	}
 	c.enough = s.enoughAtCap(k.calls)
@@ -324,13 +328,19 @@ func (s *station) level(ctx context.Context, conc int, k *kneeSeen, p predicted,
 	if err != nil || d.Closed != "" || d.Hidden < kneeUnasked {
 		return levelDone{Drive: d}, err
 	}
-	return s.uneven(ctx, d, conc)
+	return s.uneven(ctx, d, conc, k)
 }
 
-// uneven goes on at an even pace after refusals that no header foretold.
-func (s *station) uneven(ctx context.Context, d drive, conc int) (levelDone, error) {
+// uneven goes on after refusals that no header foretold: with as many calls in
+// flight as are let be, or at an even pace.
+func (s *station) uneven(ctx context.Context, d drive, conc int, k *kneeSeen) (levelDone, error) {
 	if d.Dim == "concurrency" {
-		return levelDone{Drive: d}, nil
+		fewer, err := s.drive(ctx, course{
+			conc: max(1, d.Places-1), spread: time.Second, canary: s.canaryEvery(),
+			enough: func(d *drive) bool { return d.Sent >= k.calls/2 || s.clock.Now()-d.From > kneeLongest },
+		})
+		fewer.Dim, fewer.Places, fewer.Text = d.Dim, d.Places, d.Text
+		return levelDone{Drive: fewer}, err
 	}
 	shape, perMin := tinyShape, s.limit(0)
 	if i := dimOf(d.Dim); i > 0 { // the text names tokens
@@ -358,7 +368,7 @@ func (s *station) enoughAtCap(calls int) func(d *drive) bool {
 			return true
 		case d.Held > 0:
 			return d.Sent-d.HeldAt >= calls || now-d.Held > kneeLongest
-		case now-d.From > 2*kneeLongest || d.Sent > 5*calls:
+		case now-d.From > 2*kneeLongest || d.Sent > 5*calls || d.Full == 0 && d.Sent > 3*calls:
 			return true
 		case d.Full == 0 || d.Sent-max(d.FullAt, d.FreeAt) < calls:
 			return false

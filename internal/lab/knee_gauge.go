@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"slices"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/wire"
@@ -51,32 +52,42 @@ type gauges struct {
 	of    [len(gaugeDims)]gauge
 	use   [len(gaugeDims)]float64 // of a call on average
 	calls float64                 // behind use
-	sends []sending               // newest last
+	sends []*sending              // newest last
 }
 
 // sending is a call that was sent; full says that it is of the measured shape.
 type sending struct {
-	at   time.Duration
-	full bool
+	at, end time.Duration // end: 0 while it is in flight
+	full    bool
 }
 
-// sent notes a call at its send.
-func (g *gauges) sent(at time.Duration, full bool) {
-	g.sends = append(g.sends, sending{at, full})
-	if len(g.sends) < 1024 {
-		return
+// uses says that a call uses a bucket after an instant: its request and prompt
+// count at its send, its answer until its end.
+func (s *sending) uses(d wire.Dim, after time.Duration) bool {
+	if d == wire.Output {
+		return s.full && (s.end == 0 || s.end > after)
 	}
-	oldest := at - riseSpan
+	return s.at > after
+}
+
+// sent notes a call at its send; its end is to be set.
+func (g *gauges) sent(at time.Duration, full bool) *sending {
+	call := &sending{at: at, full: full}
+	g.sends = append(g.sends, call)
+	if len(g.sends) >= 1024 {
+		g.forget(at - riseSpan)
+	}
+	return call
+}
+
+// forget drops calls that no gauge asks for any more, nor anything after keep.
+func (g *gauges) forget(keep time.Duration) {
 	for i := range g.of {
 		if g.of[i].seen {
-			oldest = min(oldest, g.of[i].at)
+			keep = min(keep, g.of[i].at)
 		}
 	}
-	keep := 0
-	for keep < len(g.sends) && g.sends[keep].at <= oldest {
-		keep++
-	}
-	g.sends = append(g.sends[:0], g.sends[keep:]...)
+	g.sends = slices.DeleteFunc(g.sends, func(s *sending) bool { return s.at <= keep && s.end > 0 && s.end <= keep })
 }
 
 // take reads a record's headers, and learns what a call uses.
@@ -94,13 +105,14 @@ func (g *gauges) take(r *Record, full bool, soft float64) {
 	}
 }
 
-// usedSince is own use of bucket i by sends after an instant. Output counts as
-// if it came at once, which is too early by half an answer's time.
+// usedSince is own use of bucket i after an instant. Of answers that flowed then
+// it counts all, which is too much by half of them.
 func (g *gauges) usedSince(i int, at time.Duration) float64 {
 	used := 0.0
-	for k := len(g.sends) - 1; k >= 0 && g.sends[k].at > at; k-- {
+	for _, s := range g.sends {
 		switch {
-		case g.sends[k].full:
+		case !s.uses(gaugeDims[i], at):
+		case s.full:
 			used += g.use[i]
 		case gaugeDims[i] == wire.Requests:
 			used++

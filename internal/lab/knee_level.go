@@ -10,20 +10,20 @@ import (
 
 // levelSeen is what one level of concurrency showed.
 type levelSeen struct {
-	conc     int
-	rate     batched            // calls a minute
-	latency  interval           // seconds, of answered calls
-	byCap    float64            // calls a minute that concurrency and latency alone would let pass
-	direct   float64            // calls a minute that were counted
-	gate     string             // limit that held it back; empty: none did
-	bySlope  bool               // found while its bucket still fell
-	refill   float64            // of the gate's bucket, a minute: own use and the change of its level
-	claimed  float64            // what the headers say of it
-	lowest   map[string]float64 // of each bucket shown, a share of what it holds
-	drive    drive
-	hidden   *hiddenTop
-	repeated int
-	canary   []float64 // latencies of the control of drift, seconds
+	conc              int
+	rate              batched            // calls a minute
+	latency           interval           // seconds, of answered calls
+	byCap             float64            // calls a minute that concurrency and latency alone would let pass
+	direct            float64            // calls a minute that were counted
+	gate              string             // limit that held it back; empty: none did
+	bySlope           bool               // found while its bucket still fell
+	refill            float64            // of the gate's bucket, a minute: own use and the change of its level
+	claimed           float64            // what the headers say of it
+	lowest            map[string]float64 // of each bucket shown, a share of what it holds
+	drive             drive
+	hidden            *hiddenTop
+	repeated          int
+	latencies, canary []float64 // of answered calls and of the control of drift, seconds
 }
 
 // bySend picks records and puts them in the order of their sends.
@@ -76,6 +76,7 @@ func (v *levelSeen) byLatency(records []Record) {
 		}
 	}
 	n := len(latencies)
+	v.latencies = latencies
 	mean, sd := meanSD(latencies)
 	v.latency = around(mean, sd/math.Sqrt(float64(n)), float64(n-1), n)
 	if busy <= 0 {

@@ -57,7 +57,7 @@ func (k *kneeSeen) find(e *Env) kneeFound {
 	f := kneeFound{level: k.highest()}
 	f.hinge = fitHinge(k.rates(), e.seedFor("hinge", uint64(len(k.levels))))
 	f.perMin, f.firm = f.level.rate.interval, f.level.rate.half() <= 0.03
-	f.atLeast = f.level.gate == ""
+	f.atLeast = f.level.gate == "" && f.level.drive.Places == 0
 	if h := f.level.hidden; h != nil && h.PerMin > 0 {
 		f.perMin = interval{h.PerMin, h.PerMin - 1.96*h.SE, h.PerMin + 1.96*h.SE, h.Calls}
 		f.atLeast, f.firm = h.Bound, !h.Bound && f.perMin.half() <= 0.03
@@ -67,7 +67,7 @@ func (k *kneeSeen) find(e *Env) kneeFound {
 		f.perMin = k.below()
 	}
 	f.conc = interval{value: float64(f.level.conc), low: float64(f.level.conc), high: float64(f.level.conc), n: f.level.drive.Sent}
-	if slope := f.hinge.slope; (!f.atLeast || grown(f.level)) && slope.value > 0 {
+	if slope := f.hinge.slope; (!f.atLeast || grown(f.level)) && slope.value > 0 && f.level.drive.Places == 0 {
 		top := f.perMin
 		f.conc = interval{top.value / slope.value, top.value / slope.value, top.value / slope.value, slope.n}
 		spread := math.Hypot(top.half(), slope.half()) * f.conc.value
@@ -79,8 +79,8 @@ func (k *kneeSeen) find(e *Env) kneeFound {
 
 // highest is the level at the cap, or the last there is.
 func (k *kneeSeen) highest() *levelSeen {
-	if k.cap != nil {
-		return k.cap
+	if k.top > 0 {
+		return &k.levels[k.top-1]
 	}
 	return &k.levels[len(k.levels)-1]
 }
@@ -177,7 +177,7 @@ func (f *kneeFound) say() string {
 	case grown(v):
 		return fmt.Sprintf("at least %.0f calls/min, acceleration refuses more so soon", f.perMin.value)
 	case f.bound.Limit == "concurrency":
-		return fmt.Sprintf("%d calls in flight, the provider refuses more", v.drive.Places)
+		return fmt.Sprintf("%.0f calls/min with %d in flight, the provider refuses more", f.perMin.value, v.drive.Places)
 	case f.atLeast:
 		return fmt.Sprintf("≥ %.0f calls/min at the cap of %d in flight, latency-bound", f.perMin.value, v.conc)
 	}

@@ -230,13 +230,14 @@ func (s *station) launch(f *trip) {
 	s.flying++
 	f.d.Sent++
 	s.salt++
-	s.gauges.sent(s.clock.Now(), full)
+	call := s.gauges.sent(s.clock.Now(), full)
 	shot := Shot{Org: s.org.Name, Model: s.model.ID, Shape: f.shape, Salt: s.salt, Stream: true}
 	s.mu.Unlock()
 	f.wg.Go(func() {
 		r, err := s.Send(f.ctx, shot)
 		s.mu.Lock()
 		s.flying--
+		call.end = s.clock.Now()
 		if err == nil {
 			s.take(&r, f.d, full, f.open)
 		}
@@ -271,7 +272,10 @@ func (s *station) take(r *Record, d *drive, full, open bool) {
 		d.CeilingNow, d.Ceiling = r.CeilingNow, r.CeilingNext
 	case r.Is(wire.Concurrency):
 		d.Hidden++
-		d.Dim, d.Places = "concurrency", s.flying
+		if d.Dim != "concurrency" || s.flying < d.Places {
+			d.Places = s.flying
+		}
+		d.Dim = "concurrency"
 	case r.Is(wire.RateLimited) && !s.gauges.roomyIn(r):
 		d.Steady++
 	case r.Is(wire.RateLimited) && r.Dim != "":
@@ -337,7 +341,7 @@ func (s *station) watch(quiet context.Context, f *trip) {
 		s.mu.Lock()
 		held := s.closed != "" || s.clock.Now() < s.notBefore
 		if !held {
-			s.gauges.sent(s.clock.Now(), false)
+			s.gauges.sent(s.clock.Now(), false).end = s.clock.Now() // of its answer nothing is counted
 		}
 		s.mu.Unlock()
 		if held {

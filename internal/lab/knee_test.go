@@ -143,6 +143,37 @@ func checkKnee(t *testing.T, sc *emulator.Scenario, r *Result, i int, name, want
 
 const flotillaConc = 100
 
+// Limits of tokens and of concurrency are told from those of requests.
+func TestKneeOfOtherLimits(t *testing.T) {
+	sc := scenario(t, "tier-start")
+	sc.Orgs[0].Limits = emulator.Limits{Requests: 4000, Input: 200_000, Output: 400_000}
+	sc.Orgs[1].Limits = emulator.Limits{Requests: 4000, Input: 2_000_000, Output: 20_000}
+	sc.Orgs[2].Concurrency = 20
+	virtual(t, sc, func(t *testing.T, env *Env, s *emulator.Server) {
+		r := run(t, env, s, Knee())
+		t.Log(r.Verdict)
+		var in, out, n float64
+		for i := range r.Raw {
+			if u := r.Raw[i].Usage; u.Output > 1 && r.Raw[i].Model == kneeModel {
+				in, out, n = in+float64(u.Input), out+float64(u.Output), n+1
+			}
+		}
+		t.Logf("%-12s %10s %10s  95 %%", "limit", "truth", "estimate")
+		for i, want := range []struct {
+			limit  string
+			perMin float64
+			within float64
+		}{{"itpm", 200_000 / (in / n), 0.03}, {"otpm", 20_000 / (out / n), 0.03}, {"concurrency", 60 * 20 / meanLatency(&sc, "sonnet", float64(kneeShape.In), 39), 0.1}} {
+			b := r.Binding[i]
+			m, _ := r.Metric("knee_calls_per_min", sc.Orgs[i].Name, kneeModel)
+			t.Logf("%-12s %10.0f %10.0f  [%.0f, %.0f] %q", b.Limit, want.perMin, m.Value, m.Low, m.High, b.Signs)
+			if b.Limit != want.limit || len(b.Signs) < 2 || math.Abs(m.Value/want.perMin-1) > want.within {
+				t.Errorf("%s: %s at %.0f, want %s at %.0f", b.Org, b.Limit, m.Value, want.limit, want.perMin)
+			}
+		}
+	})
+}
+
 // What is broken off goes on: finished steps are not sent again, and the
 // verdict is that of an experiment that was not.
 func TestSyncExperimentsGoOn(t *testing.T) {
