@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -101,7 +102,7 @@ func (x batchCliff) result(e *Env, org string, s *seen, r *Result) {
 	model := e.Cheap().ID
 	overhead, _ := overheadOf(s.Lots)
 	// The rate that all are compared with is that of the canary and the smallest.
-	small := append(s.of(armIdle), s.of(fmt.Sprintf("size %d", cliffSizes[0]))...)
+	small := append(s.of(armIdle), sized(s.of("size "), cliffSizes[0])...)
 	base := baseline{Overhead: overhead, Rate: pooledRate(small, overhead)}
 	r.addOrgPace(org, model, append(s.of(armIdle), s.of(armOne)...))
 	line := Series{Name: "time to end", Org: org, Model: model, X: "rows in the batch", Y: "seconds to its end"}
@@ -154,7 +155,7 @@ func (batchCliff) verdict(org string, base *baseline, s *seen, slow, fast []int,
 		r.Verdict = "No two sizes could be compared"
 	case base.starved():
 		r.Config["class"] = "depth or hour"
-		r.Verdict = fmt.Sprintf("With %s rows queued on %s not even %d rows proceed well (%.2f a second): that is no matter of size", group(total(s.Lots)), org, smallest, base.Rate)
+		r.Verdict = fmt.Sprintf("With %s rows queued on %s, not even small batches proceed (%.2f rows a second): that is no matter of their size", group(total(s.Lots)), org, base.Rate)
 		r.Binding = append(r.Binding, Bound{Org: org, Tier: Batch, Limit: "batch_queue", Whose: "Anthropic", Signs: []string{"the smallest batch is as slow as the largest"}})
 	case len(slow) > 0:
 		r.Config["class"] = "cliff"
@@ -172,6 +173,12 @@ func (batchCliff) verdict(org string, base *baseline, s *seen, slow, fast []int,
 		r.Config["class"] = "no cliff"
 		r.Verdict = fmt.Sprintf("No cliff on %s: single batches of up to %s rows proceed at %.1f rows a second each", org, group(fast[len(fast)-1]), base.Rate)
 	}
+}
+
+// sized are the lots of a number of rows. Names do not tell: "size 500" begins
+// "size 50000" too.
+func sized(lots []outcome, rows int) []outcome {
+	return slices.DeleteFunc(slices.Clone(lots), func(o outcome) bool { return o.Rows != rows })
 }
 
 func total(lots []outcome) int {

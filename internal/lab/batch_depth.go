@@ -263,7 +263,7 @@ func (x batchDepth) result(e *Env, org string, rounds []round, p *paced, r *Resu
 	case len(levels) > 0:
 		l := &levels[len(levels)-1]
 		r.Binding = append(r.Binding, Bound{Org: org, Tier: Batch, Limit: "work", Whose: "Anthropic", Signs: []string{"batches are as quick in a deep queue as in an empty one once they are begun"}})
-		r.Verdict = fmt.Sprintf("Depth does not slow %s's batches: %s queued rows end in %s, as quick a row as few", org, group(l.rows), l.last.Round(time.Minute))
+		r.Verdict = fmt.Sprintf("Depth does not slow %s's batches: %s queued rows end in %s, as quick a row as few", org, group(l.rows), took(l.last))
 		if !l.whole {
 			r.Verdict = fmt.Sprintf("Depth does not slow %s's batches up to %s queued rows", org, group(l.rows))
 		}

@@ -124,7 +124,7 @@ func (batchSize) verdict(org string, slow map[int]effect, ends map[int][]float64
 	r.Confidence = min(small.sure(), large.sure())
 	mean := func(n int) string {
 		v, _ := meanSD(ends[n])
-		return time.Duration(v * float64(time.Second)).Round(time.Minute).String()
+		return took(time.Duration(v * float64(time.Second)))
 	}
 	switch {
 	case base.starved():

@@ -18,6 +18,8 @@ func TestBatchVerdicts(t *testing.T) {
 		{"default", BatchCliff(), "no cliff", true},
 		{"starved-batch-size", BatchCliff(), "cliff", true},
 		{"starved-batch-depth", BatchCliff(), "depth or hour", true},
+		{"default", BatchCliff(), "no cliff", false},
+		{"starved-batch-size", BatchCliff(), "cliff", false}, // the 50,000 wait for hours for nothing
 		{"default", BatchAdditivity(), "additive", false},
 		{"starved-batch-depth", BatchAdditivity(), "more than additive", false},
 		{"starved-batch-hour", BatchAdditivity(), "undecided", false},

@@ -162,8 +162,10 @@ func (batchMechanism) addBeyond(s *seen, m *mechanism, r *Result) {
 		r.Verdict += "; but 30,000 rows in a queue slow a batch behind them " + times(behind)
 	case big.there():
 		r.Verdict += "; but a batch of 30,000 is slow itself, " + times(big)
-	default:
+	case m.Class == "none":
 		r.Verdict += "; nor do 30,000"
+	default: // the hour does, in whose fast part these were sent
+		r.Verdict += "; at a fast hour neither a batch of 30,000 rows nor one behind it is slow"
 	}
 	r.Confidence *= min(big.sure(), behind.sure())
 }
