@@ -21,11 +21,24 @@ const patience = 24 * time.Hour
 
 // forecaster rehearses jobs with what was measured.
 type forecaster struct {
-	settings   *Settings
-	profile    *profile
-	in, out    int // tokens of a call
-	rehearsals int // of each route; 0: as plan
-	assumed    []string
+	settings *Settings
+	profile  *profile
+	in, out  int // tokens of a call
+	assumed  []string
+}
+
+// Rehearsals of large jobs: what is left to chance in them is little, and a
+// table of them should be made while one waits. 0 is as plan has it.
+const (
+	largeJob        = 100_000
+	largeRehearsals = 3
+)
+
+func rehearsalsOf(n int) int {
+	if n < largeJob {
+		return 0
+	}
+	return largeRehearsals
 }
 
 // model makes the crossing and the decisions of one model.
@@ -103,7 +116,7 @@ func (f *forecaster) job(m price.Model, n int, sup *supposed, tier plan.Tier) pl
 		Model: m.ID, Pool: m.Pool, Family: m.Family(), Rows: n, In: float64(f.in), MaxTokens: float64(room), Out: float64(f.out), OutSource: "--out-tokens",
 		Bytes: float64(bytesOfText*f.in + bytesAround),
 	}
-	j := plan.Job{Fleet: f.settings.FleetConfig(), Classes: []plan.Class{class}, Start: f.profile.at, Tier: tier, Seed: forecastSeed, Rehearsals: f.rehearsals}
+	j := plan.Job{Fleet: f.settings.FleetConfig(), Classes: []plan.Class{class}, Start: f.profile.at, Tier: tier, Seed: forecastSeed, Rehearsals: rehearsalsOf(n)}
 	j.Fleet.Orgs, j.Fleet.Prices = nil, f.settings.Prices
 	for i := range sup.orgs {
 		j.Fleet.Orgs = append(j.Fleet.Orgs, sup.orgs[i].Org)
