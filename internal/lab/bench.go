@@ -71,18 +71,10 @@ func (b *Bench) recall() {
 			b.records[i].Step = interrupted + step
 		}
 		b.purse.spent += b.records[i].Cost
-		b.purse.inDoubt += b.records[i].InDoubt
 		b.purse.reserved += b.records[i].InDoubt
 	}
-	open := map[int64]bool{}
-	for _, m := range b.partial.batches {
-		open[m.Intent] = true
-	}
-	for id, worst := range b.partial.intents {
+	for _, worst := range b.partial.intents {
 		b.purse.reserved += worst
-		if !open[id] {
-			b.purse.inDoubt += worst
-		}
 	}
 }
 

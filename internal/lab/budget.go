@@ -18,8 +18,7 @@ func (e *BudgetError) Error() string {
 // the send and settled by what the answer says (facts/control.md B.10).
 type purse struct {
 	cap             price.Nanos // 0: none
-	spent, reserved price.Nanos
-	inDoubt         price.Nanos // of reserved: what no answer will settle
+	spent, reserved price.Nanos // reserved when nothing is under way: in doubt
 }
 
 func (p *purse) reserve(worst price.Nanos) error {
@@ -33,7 +32,6 @@ func (p *purse) reserve(worst price.Nanos) error {
 // settle ends a reservation. doubt keeps it, as the call may have been billed.
 func (p *purse) settle(worst, cost price.Nanos, doubt bool) {
 	if doubt {
-		p.inDoubt += worst
 		return
 	}
 	p.reserved -= worst

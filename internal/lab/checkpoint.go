@@ -74,20 +74,19 @@ func openPartial(path string, h head) (p *partial, moved string, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, "", fmt.Errorf("making the directory of results: %w", err)
 	}
-	old, whole, err := readPartial(path)
+	f, err := lockPartial(path, h.Experiment)
 	if err != nil {
 		return nil, "", err
 	}
+	old, whole, err := readPartial(path)
+	if err != nil {
+		return nil, "", errors.Join(err, f.Close())
+	}
 	if old.head != (head{}) && !old.head.same(h) {
-		moved = path + ".other"
-		if err := os.Rename(path, moved); err != nil {
-			return nil, "", fmt.Errorf("moving %s aside: %w", path, err)
+		if f, moved, err = moveAside(f, path, h.Experiment); err != nil {
+			return nil, "", err
 		}
 		old, whole = newPast(), 0
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, "", fmt.Errorf("opening the partial results: %w", err)
 	}
 	p = &partial{file: f, past: old}
 	if err := p.rewind(whole); err != nil {
@@ -98,6 +97,39 @@ func openPartial(path string, h head) (p *partial, moved string, err error) {
 		err = p.write(line{Head: &h})
 	}
 	return p, moved, err
+}
+
+// lockPartial opens the file for one invocation alone: two would write over each
+// other, and pay for the same calls twice.
+func lockPartial(path, experiment string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening the partial results: %w", err)
+	}
+	if heldElsewhere(f) {
+		return nil, errors.Join(&RefusedError{
+			Experiment: experiment, Why: "it is under way already, by another process: " + path,
+			Hint: "wait for it, or give this one another --window or --results",
+		}, f.Close())
+	}
+	return f, nil
+}
+
+// moveAside keeps a file that belongs to something else under a name that is not
+// taken, since it knows of batches and of money, and begins a new one.
+func moveAside(f *os.File, path, experiment string) (next *os.File, moved string, err error) {
+	moved = path + ".other"
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(moved); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		moved = fmt.Sprintf("%s.other%d", path, n)
+	}
+	if err := errors.Join(os.Rename(path, moved), f.Close()); err != nil {
+		return nil, "", fmt.Errorf("moving %s aside: %w", path, err)
+	}
+	next, err = lockPartial(path, experiment)
+	return next, moved, err
 }
 
 // same leaves out when the runs began.
@@ -141,7 +173,10 @@ func readPartial(path string) (p past, whole int64, err error) {
 		}
 		var l line
 		if err := json.Unmarshal(data, &l); err != nil {
-			return p, 0, fmt.Errorf("%s: byte %d: %w", path, whole, err)
+			return p, 0, &RefusedError{
+				Experiment: p.head.Experiment, Why: fmt.Sprintf("what it had done cannot be read: %s: byte %d: %s", path, whole, err),
+				Hint: "move that file away to begin anew: calls and batches that it knows of are then not counted",
+			}
 		}
 		if l.Record != nil {
 			p.records = append(p.records, *l.Record)

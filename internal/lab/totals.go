@@ -108,7 +108,7 @@ func (b *Bench) bill(records []Record) Bill {
 		bill.line(r, b.env.table())
 	}
 	b.mu.Lock()
-	bill.InDoubt = b.purse.inDoubt
+	bill.InDoubt = b.purse.reserved // nothing is under way any more: what is reserved was never settled
 	b.mu.Unlock()
 	return bill
 }
