@@ -154,6 +154,9 @@ func (b *Bench) eachAlone(ctx context.Context, parts []*part, round int) error {
 		if err != nil {
 			return err
 		}
+		if places := done.Drive.Places; places > 0 {
+			p.cap = places
+		}
 		v := p.s.seeLevel(done.Drive, p.cap)
 		v.hidden = done.Hidden
 		p.alone = append(p.alone, v)
@@ -274,13 +277,9 @@ func (b *Bench) atOnce(ctx context.Context, parts []*part, span time.Duration) (
 
 // ready drains the bucket that binds, so that what is stored is not counted.
 func (p *part) ready(ctx context.Context) error {
-	if p.pace > 0 || !p.worthDraining() {
+	if p.pace > 0 {
 		return nil
 	}
-	_, err := p.s.drain(ctx, p.p, p.cap)
+	_, err := p.s.drain(ctx, p.p.drain, p.cap)
 	return err
-}
-
-func (p *part) worthDraining() bool {
-	return p.p.perMin < worthDraining*60*float64(p.cap)/max(p.probe.Latency, 1e-3)
 }

@@ -12,15 +12,23 @@ type predicted struct {
 	dim    int     // index into gaugeDims; -1: the etiquette cap
 	perMin float64 // calls
 	conc   float64 // in flight there
+	drain  int     // bucket to drain beforehand, as an index; -1: none
 }
 
 // predict compares what each limit allows with what so many calls in flight of
 // a latency (seconds) can do (facts/control.md C.5).
 func predict(limits, use [len(gaugeDims)]float64, cap int, latency float64) predicted {
-	p := predicted{dim: -1, perMin: 60 * float64(cap) / latency}
+	p := predicted{dim: -1, perMin: 60 * float64(cap) / max(latency, 1e-3), drain: -1}
+	worth := worthDraining * p.perMin
 	for i := range gaugeDims {
-		if use[i] > 0 && limits[i] > 0 && limits[i]/use[i] < p.perMin {
-			p = predicted{dim: i, perMin: limits[i] / use[i]}
+		if use[i] <= 0 || limits[i] <= 0 {
+			continue
+		}
+		if calls := limits[i] / use[i]; calls < worth {
+			p.drain, worth = i, calls
+			if calls < p.perMin {
+				p.dim, p.perMin = i, calls
+			}
 		}
 	}
 	p.conc = p.perMin * latency / 60
@@ -46,8 +54,9 @@ func (p predicted) name() string {
 const (
 	// worthDraining is how far the limit may lie above what the cap can do for
 	// its bucket to be drained beforehand: a full one hides the limit for
-	// 60/(x−1) s at x times the refill (facts/control.md E.2).
-	worthDraining = 1.25
+	// 60/(x−1) s at x times the refill (facts/control.md E.2). One that falls
+	// against expectation is drained afterwards.
+	worthDraining = 1.05
 	drainPace     = 3.0 // times the refill
 	drainPrompt   = 20_000
 )
@@ -81,15 +90,15 @@ func drainCalls(perMin float64) int { return int(perMin * drainPace / (drainPace
 
 // drain takes a bucket down to the floor with small calls, and no further: what
 // is stored must not hide the limit, and colleagues must not miss it.
-func (s *station) drain(ctx context.Context, p predicted, cap int) (drive, error) {
-	shape, ok := Shape{}, false
-	if p.dim >= 0 {
-		shape, ok = drainShape(p.dim)
+func (s *station) drain(ctx context.Context, i, cap int) (drive, error) {
+	if i < 0 {
+		return drive{}, nil
 	}
+	shape, ok := drainShape(i)
 	if !ok {
 		return drive{}, nil
 	}
-	perMin := s.limit(p.dim) / shape.drainUse(p.dim)
+	perMin := s.limit(i) / shape.drainUse(i)
 	most := drainCalls(perMin) * 3 / 2
 	return s.drive(ctx, course{
 		conc: cap, shape: shape, pace: drainPace * perMin / 60, spread: time.Second,

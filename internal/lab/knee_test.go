@@ -130,6 +130,11 @@ func checkKnee(t *testing.T, sc *emulator.Scenario, r *Result, i int, name, want
 	if want == "rpm" && (math.Abs(off) > within && len(o.Colleagues) == 0 || m.Bound != "") {
 		t.Errorf("%s: the knee is off by %.2f %%", o.Name, 100*off)
 	}
+	for _, other := range []string{"claude-haiku-4-5-20251001", "claude-opus-4-8"} {
+		if m, ok := r.Metric("knee_calls_per_min", o.Name, other); ok && want == "rpm" && name != "everything" && (m.Bound != "" || math.Abs(m.Value/truth-1) > 2*within) {
+			t.Errorf("%s %s: %s %.0f, want %.0f", o.Name, other, m.Bound, m.Value, truth)
+		}
+	}
 	if want == "acceleration" && (m.Bound != ">=" || math.Abs(off) > 0.15) {
 		t.Errorf("%s: %s %.0f, want >= about %.0f", o.Name, m.Bound, m.Value, truth)
 	}
