@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -20,9 +21,11 @@ type estimateReport struct {
 	Prices      string         `json:"prices"`
 	Experiments []estimateLine `json:"experiments"`
 	Total       estimateLine   `json:"total"`
-	OpusUSD     flotilla.Money `json:"opus_usd"`
-	OpusShare   float64        `json:"opus_share"`
-	Warnings    []string       `json:"warnings"`
+	// StructuralUSD is for what limits and batches are, not how much they are.
+	StructuralUSD flotilla.Money `json:"structural_usd"`
+	OpusUSD       flotilla.Money `json:"opus_usd"`
+	OpusShare     float64        `json:"opus_share"`
+	Warnings      []string       `json:"warnings"`
 }
 
 type estimateLine struct {
@@ -82,6 +85,9 @@ func estimateOf(name string, est *lab.Estimate, table *price.Table) estimateLine
 
 func (p *estimateReport) add(l *estimateLine, table *price.Table) {
 	t := &p.Total
+	if structural(l.Experiment) {
+		p.StructuralUSD += l.USD
+	}
 	t.Calls, t.BatchRows, t.In, t.Out = t.Calls+l.Calls, t.BatchRows+l.BatchRows, t.In+l.In, t.Out+l.Out
 	t.USD, t.Reserve, t.TakesS = t.USD+l.USD, t.Reserve+l.Reserve, t.TakesS+l.TakesS
 	for _, line := range l.Lines {
@@ -89,6 +95,12 @@ func (p *estimateReport) add(l *estimateLine, table *price.Table) {
 			p.OpusUSD += line.Cost(table)
 		}
 	}
+}
+
+// structural says that an experiment asks how the provider works, not how much it
+// gives: such questions are asked once, of the cheapest model.
+func structural(experiment string) bool {
+	return experiment == "additivity-sync" || experiment == "acceleration" || strings.HasPrefix(experiment, "batch-")
 }
 
 func (m *measuring) printEstimates(xs []lab.Experiment) error {
@@ -115,7 +127,7 @@ func (p *estimateReport) print(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	lines := []string{fmt.Sprintf("%s of %s are for Opus models (%.0f %%); prices of %s", p.OpusUSD, p.Total.USD, 100*p.OpusShare, p.Prices)}
+	lines := []string{fmt.Sprintf("of %s, %s ask how limits and batches work, %s (%.0f %%) are for Opus models; prices of %s", p.Total.USD, p.StructuralUSD, p.OpusUSD, 100*p.OpusShare, p.Prices)}
 	for _, a := range p.Assumed {
 		lines = append(lines, "assumed: "+a)
 	}

@@ -23,6 +23,7 @@ type measuredLine struct {
 	Verdict    string         `json:"verdict,omitempty"`
 	Confidence float64        `json:"confidence"`
 	USD        flotilla.Money `json:"usd"`
+	InDoubt    flotilla.Money `json:"in_doubt_usd,omitempty"` // may have been billed unseen, beside USD
 	WallS      float64        `json:"wall_s"`
 	Before     bool           `json:"measured_before,omitempty"` // within a day, and left as it is
 	Figures    []string       `json:"figures,omitempty"`
@@ -79,10 +80,16 @@ func (m *measuring) each(ctx context.Context, xs []lab.Experiment) iter.Seq2[*me
 				return
 			}
 			if m.base.MaxSpend > 0 {
-				left = max(left-l.USD, 1) // 0 would be no cap
+				left = leftAfter(left, l)
 			}
 		}
 	}
+}
+
+// leftAfter is what an experiment leaves of a cap: what may have been billed
+// unseen is gone too. It is never 0, which would be no cap.
+func leftAfter(left flotilla.Money, l *measuredLine) flotilla.Money {
+	return max(left-l.USD-l.InDoubt, 1)
 }
 
 // one runs an experiment and gives its line; an error ends the command.
@@ -91,7 +98,7 @@ func (m *measuring) one(ctx context.Context, x lab.Experiment, left flotilla.Mon
 	file := m.base.File(x.Name())
 	if r := m.before(x, file); r != nil {
 		l.take(r, file)
-		l.Before, l.USD, l.WallS = true, 0, 0
+		l.Before, l.USD, l.InDoubt, l.WallS = true, 0, 0, 0
 		return l, nil
 	}
 	env, end, err := m.world(ctx, x)
@@ -207,5 +214,5 @@ func windowOf(name string) string {
 
 func (l *measuredLine) take(r *lab.Result, file string) {
 	l.File, l.Emulated, l.Verdict, l.Confidence = file, r.Emulated, r.Verdict, r.Confidence
-	l.USD, l.WallS, l.Stopped, l.Figures = r.Cost.Total, r.Totals.WallS, r.Stopped, r.Figures
+	l.USD, l.InDoubt, l.WallS, l.Stopped, l.Figures = r.Cost.Total, r.Cost.InDoubt, r.Totals.WallS, r.Stopped, r.Figures
 }

@@ -30,7 +30,11 @@ func (l *measuredLine) print(w io.Writer) error {
 	case l.Before:
 		text += fmt.Sprintf("\n  measured within a day: %s; --again repeats it", l.File)
 	case l.File != "":
-		text += fmt.Sprintf("\n  %s in %s: %s", l.USD, span(seconds(l.WallS)), l.File)
+		doubt := ""
+		if l.InDoubt > 0 {
+			doubt = fmt.Sprintf(" (up to %s more may have been billed unseen)", l.InDoubt)
+		}
+		text += fmt.Sprintf("\n  %s%s in %s: %s", l.USD, doubt, span(seconds(l.WallS)), l.File)
 	}
 	_, err := fmt.Fprintln(w, text)
 	return err

@@ -23,6 +23,7 @@ func (latency) Name() string { return "latency" }
 func (latency) Question() string {
 	return "How long until the first token, and how many tokens a second, by model and length?"
 }
+
 // At speed 8 the grain of a busy machine's clock, some milliseconds, is a
 // twentieth of the shortest time to a first token.
 func (latency) Speed() float64 { return 8 }
