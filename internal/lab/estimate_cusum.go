@@ -6,6 +6,7 @@ import "math"
 const (
 	cusumSlack = 0.5
 	cusumBound = 5.0
+	cusumSure  = 3.3 // by which the mean after the change differs: once in a thousand by chance
 	cusumMost  = 3.0 // one value counts for at most so much: a straggler is no change
 )
 
@@ -21,6 +22,21 @@ func changeAt(values []float64) int {
 	if sd == 0 {
 		return -1
 	}
+	at := cusumAt(values, base, centre, sd)
+	if at < 0 {
+		return -1
+	}
+	// The beginning's mean is an estimate itself: chance alone crosses the bound
+	// now and then.
+	after, _ := robust(values[at:])
+	if math.Abs(after-centre) < cusumSure*sd*math.Sqrt(1/float64(base)+1/float64(len(values)-at)) {
+		return -1
+	}
+	return at
+}
+
+// cusumAt is where a row begins to lead away from a centre, from base on.
+func cusumAt(values []float64, base int, centre, sd float64) int {
 	var up, down float64
 	upFrom, downFrom := base, base
 	for i := base; i < len(values); i++ {

@@ -195,7 +195,7 @@ func TestChangeIsFound(t *testing.T) {
 			early++
 		}
 	}
-	if found < runs*17/20 || early > runs/5 || false0 > runs/4 {
+	if found < runs*17/20 || early > runs/5 || false0 > runs/16 {
 		t.Errorf("of %d changes %d were found, %d too early; %d where there was none", runs, found, early, false0)
 	}
 	steady := make([]float64, 60)

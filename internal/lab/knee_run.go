@@ -159,7 +159,7 @@ func (s *station) atCap(ctx context.Context, c course, k *kneeSeen, drain int) (
 			return s.uneven(ctx, d, top, k)
 		}
 		falls := -1
-		c.enough = s.enoughAtCap(k.calls, &falls)
+		c.enough = s.enoughAtCap(k.calls, drain, &falls)
 		d, err = s.drive(ctx, c)
 		switch {
 		case err != nil || d.Closed != "":
@@ -170,7 +170,7 @@ func (s *station) atCap(ctx context.Context, c course, k *kneeSeen, drain int) (
 		if falls < 0 || !drainable(falls) || try > 0 {
 			return levelDone{Drive: d}, nil
 		}
-		drain = falls
+		drain, c.spread = falls, c.spread/4 // it has been up there before
 	}
 }
 
@@ -194,9 +194,9 @@ func (s *station) uneven(ctx context.Context, d drive, conc int, k *kneeSeen) (l
 }
 
 // enoughAtCap ends the cap's level: so many calls after a gate has held one
-// back, or as many with all places open; falls is then the bucket that fell
-// meanwhile.
-func (s *station) enoughAtCap(calls int, falls *int) func(d *drive) bool {
+// back, or as many with all places open. A bucket that fell meanwhile is
+// told by falls, and ends it if it was not drained before.
+func (s *station) enoughAtCap(calls, drained int, falls *int) func(d *drive) bool {
 	var start [len(gaugeDims)]float64
 	return func(d *drive) bool {
 		now := s.clock.Now()
@@ -220,7 +220,7 @@ func (s *station) enoughAtCap(calls int, falls *int) func(d *drive) bool {
 		for i := range start {
 			if level, ok := s.gauges.level(i, now); ok && level < start[i]-0.03*s.gauges.of[i].full {
 				*falls = i
-				return drainable(i) || d.Sent >= 3*calls
+				return drainable(i) && i != drained || d.Sent >= 4*calls
 			}
 		}
 		return true
