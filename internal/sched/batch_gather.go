@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"time"
 )
 
 // gatherBatches begins all batches that may be begun now, and notes what holds
@@ -100,7 +99,7 @@ func (c *Core) gatherPile(s *stream, p *pile) bool {
 	if best == nil {
 		return false
 	}
-	if at := c.pay(s, p, &most); at > c.now {
+	if at := c.pay(s, p, best.org.batches, &most); at > c.now {
 		best.blame = LimitBudget
 		c.batchWake(at)
 		return false
@@ -125,67 +124,4 @@ func (c *Core) gather(s *stream, p *pile, l *lane, k lot) {
 	p.asked += k.rows
 	s.bat.gathered += float64(k.rows) / s.Weight
 	c.out.gather(Gather{Batch: b.id, Stream: s.id, Lane: l.id, Rows: k.rows, Bytes: k.bytes, Worst: k.worst})
-}
-
-// worstSlack is what the rows of one batch may cost over the mean of all.
-const worstSlack = 1.1
-
-// pay bounds a chunk by the stream's money. Where that is not there the driver
-// is told, once; what it does not grant within a second makes the chunk
-// smaller; and a chunk that would be much smaller waits for what is in flight to
-// free its money.
-func (c *Core) pay(s *stream, p *pile, k *lot) time.Duration {
-	t := s.bat
-	full := k.rows
-	k.rows = c.vary(k.rows, p.left())
-	k.worst = worstOf(p, k.rows)
-	id, lack := c.short(s, k.worst)
-	if lack <= 0 {
-		t.held, t.wanting = false, false
-		return c.now
-	}
-	c.bat.short = true
-	if !t.wanting {
-		t.wanting, t.wantedAt = true, c.now
-		c.out.want(Want{Ledger: id, Nanos: lack})
-	}
-	if c.now < t.wantedAt+wantWait {
-		return t.wantedAt + wantWait
-	}
-	for lack > 0 && k.rows > 0 {
-		can := max(0, float64(k.worst-lack)/math.Max(1, float64(k.worst)))
-		k.rows = min(k.rows-1, int64(can*float64(k.rows)))
-		k.worst = worstOf(p, k.rows)
-		id, lack = c.short(s, k.worst)
-	}
-	if few := min(full, p.left(), tailRows); k.rows < 1 || k.rows < few && c.frees(s) {
-		t.held = true
-		t.ledger, t.needs = id, worstOf(p, 1)
-		if id < 0 {
-			t.ledger, _ = c.short(s, worstOf(p, few))
-			t.needs = worstOf(p, few)
-		}
-		return Never
-	}
-	t.held = false
-	return c.now
-}
-
-// wantWait is how long a driver has to grant money before a chunk makes do
-// with what is there.
-const wantWait = time.Second
-
-func worstOf(p *pile, rows int64) int64 {
-	return int64(math.Ceil(worstSlack * p.Worst * float64(rows)))
-}
-
-// frees says whether something of the stream's ledgers is reserved and may
-// come back.
-func (c *Core) frees(s *stream) bool {
-	for _, id := range s.Ledgers {
-		if int(id) < len(c.ledgers) && c.ledgers[id].reserved > 0 {
-			return true
-		}
-	}
-	return false
 }

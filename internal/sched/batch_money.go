@@ -66,7 +66,7 @@ func (c *Core) endgameMoney(s *stream, left, batch float64) float64 {
 			full += max(q.win, 1) * float64(q.rowsFor(c))
 		}
 	}
-	return max(2*tailRows*worst, lastShare*min(wave, full)*(worst-batch))
+	return max(min(2*tailRows, wave)*worst, lastShare*min(wave, full)*(worst-batch))
 }
 
 // inBatches is how many of the stream's rows are in batches.

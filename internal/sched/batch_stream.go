@@ -18,7 +18,8 @@ type streamBatches struct {
 	needs    int64
 	wanting  bool
 	wantedAt time.Duration
-	gate     int64 // the limit, and 1, for which money for sync was last asked; 0: never
+	heldAt   time.Duration // since when a chunk of tailRows or more waits for money; 0: none does
+	gate     int64         // the limit, and 1, for which money for sync was last asked; 0: never
 }
 
 // pile is the rows of one pool at the far end of a stream's source.
