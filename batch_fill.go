@@ -71,6 +71,19 @@ func (s *stream) backlog() (n int) {
 	return n
 }
 
+// unanswered counts the rows of a stream that batches may take or that wait for
+// sync: in batches, offered, and in the source, where some may have come back
+// since the core was last told.
+func (s *stream) unanswered(v *sched.StreamView) int {
+	n := int(v.Batched) + s.open
+	if s.deque != nil {
+		for _, b := range s.deque.Backlog() {
+			n += b.Rows
+		}
+	}
+	return n
+}
+
 // tellBacklog tells the core of every pool whose far end has changed.
 func (f *Fleet) tellBacklog(now time.Duration, s *stream) {
 	for _, b := range f.backlogs(now, s) {

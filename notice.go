@@ -52,7 +52,7 @@ const (
 	QueueFull     // the org's batch queue has no room for it
 
 	BatchesProceed // the org's batches proceed again, at Value rows a second each
-	Rescue         // sync takes what batches will not have answered in time: Value rows are not answered
+	Rescue         // sync takes what batches will not have answered in time: Value rows are not answered, those in batches included
 	BatchRefused   // the API does not accept the batch: its org gets no more of the job
 )
 

@@ -25,7 +25,7 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	if view.Rescuing != s.rescuing {
 		s.rescuing = view.Rescuing
 		if s.rescuing {
-			f.notify(Notice{At: f.clock.wall(now), Kind: Rescue, Value: float64(int(view.Batched) + s.backlog())})
+			f.notify(Notice{At: f.clock.wall(now), Kind: Rescue, Value: float64(s.unanswered(&view))})
 		}
 	}
 	wake := time.Duration(sched.Never)
