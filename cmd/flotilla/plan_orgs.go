@@ -30,6 +30,9 @@ func suppose(orgs []OrgSetting, pools []string, measured *profile, learned func(
 	if measured.said != "" {
 		s.assumed = append(s.assumed, measured.said)
 	}
+	if measured.Profile != nil && measured.Starved() != "" {
+		s.assumed = append(s.assumed, "that nothing starves batches, though by the profile "+measured.Starved()+": a run finds out, and goes round it")
+	}
 	if len(orgs) == 0 {
 		s.assumed = append(s.assumed, "no key is set: the three orgs of the environment, high, batch and low")
 		for _, e := range envOrgs {

@@ -90,7 +90,7 @@ func (f *reportFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	w := &reporting{flags: f, settings: s, chosen: chosen, models: models, now: time.Now()}
+	w := &reporting{flags: f, settings: s, chosen: chosen, models: models, now: time.Now(), err: cmd.ErrOrStderr()}
 	done, err := w.write(cmd.Context())
 	if err != nil {
 		return err
@@ -151,6 +151,7 @@ type reporting struct {
 	chosen   lab.Chosen
 	models   []price.Model
 	now      time.Time
+	err      io.Writer
 }
 
 func (w *reporting) write(ctx context.Context) (*reported, error) {
@@ -197,7 +198,8 @@ func (w *reporting) forecast(ctx context.Context, g *lab.Guide) error {
 		at = g.Profile.Measured // an emulator's clock is its own
 	}
 	fc := &forecaster{settings: w.settings, profile: &profile{Profile: g.Profile, at: at}, in: w.flags.in, out: w.flags.tokens}
-	for _, m := range w.models {
+	for i, m := range w.models {
+		_, _ = fmt.Fprintf(w.err, "flotilla: foretelling jobs of %s (%d of %d)\n", m.ID, i+1, len(w.models)) // it takes a while
 		c, ds, err := fc.model(ctx, m)
 		if err != nil {
 			return err

@@ -35,8 +35,18 @@ import (
 //	leftover PATTERN            sees that a directory holds one such file and nothing else
 //	sql FILE STATEMENT          changes a journal
 //	edit FILE OLD NEW           replaces text in a file
-func TestRunScripts(t *testing.T)     { runScripts(t, "testdata/run") }
-func TestJobsScripts(t *testing.T)    { runScripts(t, "testdata/jobs") }
+func TestRunScripts(t *testing.T)  { runScripts(t, "testdata/run") }
+func TestJobsScripts(t *testing.T) { runScripts(t, "testdata/jobs") }
+
+// TestMeasureAllScript takes as long as all experiments do, and is asked for by
+// scripts/test.
+func TestMeasureAllScript(t *testing.T) {
+	if os.Getenv("FLOTILLA_MEASURE_ALL") == "" {
+		t.Skip("measures for some minutes: FLOTILLA_MEASURE_ALL=1 asks for it")
+	}
+	runScripts(t, "testdata/measure_all")
+}
+
 func TestMeasureScripts(t *testing.T) { runScripts(t, "testdata/measure") }
 func TestDemoScripts(t *testing.T)    { runScripts(t, "testdata/demo") }
 

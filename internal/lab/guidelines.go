@@ -162,6 +162,9 @@ func (g *Guide) batches(b *strings.Builder) {
 	if m := g.Profile.Batches; m != nil {
 		fmt.Fprintf(b, "%s (class %s, confidence %.0f %%, %s)\n\n", m.Verdict, m.Class, 100*m.Confidence, g.link(m.From))
 	}
+	if text := g.Profile.Starved(); text != "" {
+		fmt.Fprintf(b, "**%s: the forecasts of this document do not know.** A run finds out and sends smaller\nbatches, or by sync what would be late.\n\n", text)
+	}
 	mdTable(b, "org", "before the first row, s", "rows/s of one batch", "at once", "from")
 	for i := range g.Profile.Orgs {
 		o := &g.Profile.Orgs[i]

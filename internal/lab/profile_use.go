@@ -105,6 +105,14 @@ func (t *TurnaroundProfile) teach(o *flotilla.Org, now time.Time) bool {
 	return true
 }
 
+// Starved says what was seen to keep batches from proceeding; empty: nothing was.
+func (p *Profile) Starved() string {
+	if p.Batches == nil || p.Batches.Class == "none" {
+		return ""
+	}
+	return fmt.Sprintf("batches are slowed (%s, confidence %.0f %%)", p.Batches.Class, 100*p.Batches.Confidence)
+}
+
 func valueOf(n *Number) float64 {
 	if n == nil {
 		return 0
