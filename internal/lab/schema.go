@@ -12,12 +12,17 @@ func (r *Result) Check() error {
 	if r.Schema != schemaVersion {
 		say("schema %d, this program reads %d", r.Schema, schemaVersion)
 	}
-	for what, s := range map[string]string{
-		"experiment": r.Experiment, "question": r.Question, "window": r.Window, "verdict": r.Verdict,
-		"hypothesis": r.Hypothesis.Text, "predicted binding": r.Hypothesis.Binding, "version": r.Versions.Flotilla,
+	for _, field := range []struct{ what, text string }{
+		{"experiment", r.Experiment},
+		{"question", r.Question},
+		{"window", r.Window},
+		{"verdict", r.Verdict},
+		{"hypothesis", r.Hypothesis.Text},
+		{"predicted binding", r.Hypothesis.Binding},
+		{"version", r.Versions.Flotilla},
 	} {
-		if s == "" {
-			say("%s is missing", what)
+		if field.text == "" {
+			say("%s is missing", field.what)
 		}
 	}
 	if r.Confidence < 0 || r.Confidence > 1 {

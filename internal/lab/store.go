@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // File is where a result is stored.
@@ -54,7 +55,7 @@ func Read(path string) (*Result, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if err := r.Check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s is no result of flotilla measure: %s", path, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return &r, nil
 }
