@@ -55,6 +55,9 @@ func (c *Core) chunkFor(s *stream, p *pile, l *lane) (k lot, why Limit, at time.
 	if q.stall.on {
 		rows, k.canary = canaryRows, true
 	}
+	if c.cfg.BatchRows == 0 && q.n == 0 {
+		rows = min(rows, c.partOf(s, p, rows))
+	}
 	if most := c.horizonRows(s, q); most < rows {
 		if rows = most; rows < min(tailRows, left) {
 			return k, LimitWork, Never
@@ -76,6 +79,21 @@ func (c *Core) chunkFor(s *stream, p *pile, l *lane) (k lot, why Limit, at time.
 	}
 	k.rows, k.bytes = rows, l.maxBytes
 	return k, LimitNone, 0
+}
+
+// partOf is an org's part of a backlog that is less than a batch of the usual
+// size for each that has none: split among them it ends sooner.
+func (c *Core) partOf(s *stream, p *pile, rows int64) int64 {
+	left, orgs := p.left(), int64(0)
+	for _, l := range p.pool.batch {
+		if q := l.org.batches; l.open && !s.denies(l) && q.n == 0 && !q.stall.on {
+			orgs++
+		}
+	}
+	if orgs < 2 || left >= orgs*rows {
+		return rows
+	}
+	return max(tailRows, (left+orgs-1)/orgs)
 }
 
 // horizonRows is how many rows a batch begun now gets answered before it would
