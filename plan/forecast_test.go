@@ -132,7 +132,7 @@ func TestForesee(t *testing.T) {
 		{"a deadline that batches meet in part", 25_000, func(j *Job) { narrow(j); j.Deadline = j.Start.Add(28 * time.Minute) }, "thrift* hybrid sync", true},
 		{"a deadline that nothing meets", 6_000, func(j *Job) { j.Deadline = j.Start.Add(30 * time.Second) }, "sync*", false},
 		{"a cap that pays batches", 6_000, func(j *Job) { j.Cap = flotilla.USD(7) }, "batch* hybrid sync", true},
-		{"a cap that pays batches goes before a deadline", 6_000, func(j *Job) { j.Cap, j.Deadline = flotilla.USD(7), j.Start.Add(3*time.Minute) }, "batch hybrid* sync", false},
+		{"a cap that pays batches goes before a deadline", 6_000, func(j *Job) { j.Cap, j.Deadline = flotilla.USD(7), j.Start.Add(3*time.Minute) }, "batch hybrid thrift* sync", false},
 		{"a cap below the price of batches", 6_000, func(j *Job) { j.Cap = flotilla.USD(3) }, "batch* sync", false},
 		{"nothing is left to spend", 6_000, func(j *Job) { j.Cap = -1 }, "batch* sync", false},
 	} {
