@@ -149,8 +149,12 @@ type pacedLevel struct {
 	slow        effect // of its quickest batches
 	first, last time.Duration
 	whole       bool
-	hour        bool // a probe beside it was slow: it tells nothing of itself
+	hour        bool // a probe beside it was slow: that it is slow tells nothing
 }
+
+// told says that a level tells of itself: one that was fast does even where the
+// hour beside it was slow, as no hour makes a batch faster.
+func (l *pacedLevel) told() bool { return !l.hour || !l.slow.there() }
 
 func levelsOf(rounds []round, p *paced, base *baseline) []pacedLevel {
 	var out []pacedLevel
@@ -227,7 +231,7 @@ func (x batchDepth) result(e *Env, org string, rounds []round, p *paced, r *Resu
 		r.addEffect("batch_effect_at_"+fmt.Sprint(l.rows), model, l.slow, "")
 		line.Points = append(line.Points, []float64{float64(l.rows), l.last.Seconds()})
 		r.Series = append(r.Series, l.ends(model))
-		if l.hour {
+		if !l.told() {
 			r.NotShown = append(r.NotShown, l.at+": the hour was slow, the empty queue beside it too")
 			continue
 		}

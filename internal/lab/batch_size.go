@@ -99,7 +99,7 @@ func (x batchSize) result(e *Env, org string, rounds []round, p *paced, r *Resul
 	for _, n := range sizes {
 		var diffs []float64
 		for i := range levels {
-			if levels[i].chunk == n && !levels[i].hour {
+			if levels[i].chunk == n && levels[i].told() {
 				diffs = append(diffs, levels[i].slow.Log)
 				ends[n] = append(ends[n], levels[i].last.Seconds())
 			}
