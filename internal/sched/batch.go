@@ -57,6 +57,7 @@ type batch struct {
 	watched   time.Duration // the watchdog counts from here, where it is later
 	witness   bool          // cancelled to see how far it came
 	doomed    bool          // its end is wanted
+	why       CancelWhy     // …
 	canceling bool          // and was asked for
 	cancelAt  time.Duration
 }
@@ -252,5 +253,12 @@ func (c *Core) answered(b *batch, well bool) {
 		c.reopen(b.lane, p)
 	} else {
 		p.probe = max(p.probe, c.now+max(p.gap, dailyGap))
+	}
+}
+
+// doom wants the end of a batch; the first reason stands.
+func (b *batch) doom(why CancelWhy) {
+	if !b.doomed {
+		b.doomed, b.why = true, why
 	}
 }

@@ -38,7 +38,21 @@ type PollBatch struct{ Batch BatchID }
 
 // CancelBatch asks for a batch to be cancelled: BatchPolled. Its rows come back
 // only with its results, after it has ended.
-type CancelBatch struct{ Batch BatchID }
+type CancelBatch struct {
+	Batch BatchID
+	Why   CancelWhy
+}
+
+// CancelWhy says why the core wants the end of a batch.
+type CancelWhy uint8
+
+// Reasons for a cancel.
+const (
+	CancelUntold  CancelWhy = iota // an earlier process asked for it
+	CancelLate                     // it would end after the time of its route: a rescue takes its rows
+	CancelSooner                   // sync will be through with its rows sooner
+	CancelStalled                  // it is overdue, or shows how far what is overdue came
+)
 
 // CollectBatch asks for the results of an ended batch: BatchCollected or
 // BatchUncollected.

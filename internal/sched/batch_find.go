@@ -46,7 +46,7 @@ func (c *Core) onBatchAbsent(e *BatchAbsent) {
 // notOurs begins anew after the results of what was believed to be our batch
 // turned out to be somebody else's: there may be another candidate.
 func (c *Core) notOurs(b *batch) {
-	b.sure, b.stalled, b.doomed, b.canceling = false, false, false, false
+	b.sure, b.stalled, b.doomed, b.canceling, b.why = false, false, false, false, CancelUntold
 	c.enqueue(b)
 	c.doubtCreate(b)
 }

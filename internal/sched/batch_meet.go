@@ -87,7 +87,7 @@ func (c *Core) giveUpFor(s *stream, late []*batch, rest float64) {
 			break // its caps leave them to batches
 		}
 		rows = back
-		b.doomed = true
+		b.doom(CancelSooner)
 	}
 	c.replan(c.now + meetLook)
 }

@@ -54,7 +54,7 @@ func (c *Core) tendPlaced(b *batch) {
 		if b.fails == 0 {
 			b.due = c.now
 		}
-		if c.callBatch(b, func() { c.out.cancelBatch(CancelBatch{Batch: b.id}) }) {
+		if c.callBatch(b, func() { c.out.cancelBatch(CancelBatch{Batch: b.id, Why: b.why}) }) {
 			b.canceling, b.cancelAt = true, c.now
 			return
 		}

@@ -157,7 +157,7 @@ func (c *Core) rescueBatches(s *stream) {
 	}
 	for _, b := range c.bat.live {
 		if b.stream == s && b.sure && !b.doomed && b.step == batchPlaced && c.endsLate(b, o.due) {
-			b.doomed = true
+			b.doom(CancelLate)
 		}
 	}
 	c.replan(c.now + rescueLook)

@@ -84,10 +84,12 @@ func (c *Core) struck(q *batchQueue, b *batch) {
 	switch {
 	case b.id == s.fly:
 		s.fly = 0
-		b.doomed = true
+		b.doom(CancelStalled)
 		c.nextCanary(q)
 	case s.on:
-		b.doomed = b.doomed || s.dead
+		if s.dead {
+			b.doom(CancelStalled)
+		}
 	default:
 		c.out.note(Note{Kind: NoteStalled, Lane: b.lane.id, Value: float64(b.rows)})
 		*s = stall{on: true, since: c.now}
@@ -109,7 +111,8 @@ func (c *Core) tendStall(q *batchQueue) {
 		left := q.own
 		for _, b := range c.bat.live {
 			if b.lane.org == q.org && b.sure && b.step == batchPlaced && !b.canceling && !b.stream.closed && c.now-b.created > c.bound(q, b)/2 {
-				b.doomed, b.witness = true, true
+				b.doom(CancelStalled)
+				b.witness = true
 				s.asked++
 				if left -= b.rows; left <= q.own/2 {
 					break
@@ -150,7 +153,7 @@ func (c *Core) judgeStall(q *batchQueue) {
 	s.dead, s.next, s.gap = true, c.now, 0
 	for _, b := range c.bat.live {
 		if b.lane.org == q.org && (b.stalled || c.now-b.created > c.bound(q, b)/2) {
-			b.doomed = true
+			b.doom(CancelStalled)
 		}
 	}
 }

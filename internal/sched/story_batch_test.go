@@ -106,7 +106,7 @@ func (s *story) printBatch(a Action) {
 	case *PollBatch:
 		fmt.Fprintf(w, "%s poll batch %d\n", now, a.Batch)
 	case *CancelBatch:
-		fmt.Fprintf(w, "%s cancel batch %d\n", now, a.Batch)
+		fmt.Fprintf(w, "%s cancel batch %d%s\n", now, a.Batch, [...]string{"", ", which is late", ", sync will be sooner", ", which is stalled"}[a.Why])
 	case *CollectBatch:
 		fmt.Fprintf(w, "%s collect batch %d\n", now, a.Batch)
 	case *ReleaseBatch:
