@@ -54,10 +54,11 @@ func (f *Fleet) adoptBatch(now time.Duration, s *stream, org *orgState, o *OpenB
 	f.lastBatch++
 	b.id = f.lastBatch
 	f.holdBatch(b)
-	if b.sure && (b.canceling || s.opt.CancelBatches) {
-		// Also where it was asked for before: that may not have arrived.
-		f.cancelBatch(now, b.id)
+	if b.sure && !b.canceling && s.opt.CancelBatches {
+		f.cancelBatch(now, b.id, CancelAsked)
 	}
+	// Where its end was asked for before, the core looks, and asks again if that
+	// was not heard.
 	f.step(now, &sched.AdoptBatch{
 		Stream: s.id, Lane: lane, Rows: int64(len(rows)), Bytes: o.Bytes, Worst: int64(o.Worst),
 		CreatedAt: b.sentAt, Known: b.provider != "", Sure: b.sure, Canceling: b.canceling,

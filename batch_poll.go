@@ -22,8 +22,9 @@ func (f *Fleet) poll(_ time.Duration, id sched.BatchID) {
 }
 
 // cancelBatch journals that a batch is to end, and asks for it. One that is not
-// proven ours is only looked at.
-func (f *Fleet) cancelBatch(now time.Duration, which sched.BatchID) {
+// proven ours is only looked at. People are told once: what is asked for again
+// was not heard.
+func (f *Fleet) cancelBatch(now time.Duration, which sched.BatchID, why string) {
 	b := f.batches[which]
 	if b == nil {
 		return
@@ -32,8 +33,12 @@ func (f *Fleet) cancelBatch(now time.Duration, which sched.BatchID) {
 		f.poll(now, which)
 		return
 	}
+	if !b.canceling {
+		n := f.batchNotice(now, b, BatchCanceled, now-b.sentAt)
+		n.Class = why
+		f.notify(n)
+	}
 	b.canceling = true
-	f.tellBatch(now, b, BatchCanceled, now-b.sentAt)
 	b.stream.exchanges++ // what is journaled is to be asked for too
 	org, id := b.org, b.provider
 	f.commits.put(entry{record: f.batchRecord(now, b, BatchCanceling), then: func(err error) {

@@ -181,7 +181,7 @@ func (f *Fleet) actBatch(now time.Duration, act sched.Action) {
 	case *sched.PollBatch:
 		f.poll(now, a.Batch)
 	case *sched.CancelBatch:
-		f.cancelBatch(now, a.Batch)
+		f.cancelBatch(now, a.Batch, cancelReasons[a.Why])
 	case *sched.CollectBatch:
 		f.collect(now, a.Batch)
 	case *sched.ReleaseBatch:

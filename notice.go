@@ -11,7 +11,7 @@ type Notice struct {
 	At        time.Time
 	Kind      NoticeKind
 	Org, Pool string
-	Class     string    // parked: why, by the names of NoticeKind's classes
+	Class     string    // parked: why, by the names of NoticeKind's classes; canceled batches: one of the reasons below
 	Until     time.Time // parked: when it may reopen; zero: unknown
 	Value     float64
 	Limit     string // colleague, rate: rpm, itpm, otpm or tpm
@@ -55,6 +55,18 @@ const (
 	Rescue         // sync takes what batches will not have answered in time: Value rows are not answered, those in batches included
 	BatchRefused   // the API does not accept the batch: its org gets no more of the job
 )
+
+// Reasons of a BatchCanceled, in Class; empty: an earlier run asked for it.
+const (
+	CancelDeadline = "deadline" // it would end too late: a rescue takes its rows
+	CancelSooner   = "sooner"   // sync will be through with its rows sooner
+	CancelStalled  = "stalled"  // it is overdue, or shows how far what is overdue came
+	CancelAsked    = "asked"    // Options.CancelBatches
+)
+
+var cancelReasons = [...]string{
+	sched.CancelLate: CancelDeadline, sched.CancelSooner: CancelSooner, sched.CancelStalled: CancelStalled,
+}
 
 // notify tells people.
 func (f *Fleet) notify(n Notice) {

@@ -29,7 +29,7 @@ func batchNoticeText(n *flotilla.Notice) string {
 	case flotilla.BatchFound:
 		return fmt.Sprintf("%s: %s of %s is taken for one whose create got no answer, until its results prove it", org, id, rows)
 	case flotilla.BatchCanceled:
-		return fmt.Sprintf("%s: canceling %s of %s, %s old; its answers are collected, the rest goes again", org, id, rows, span(n.Took))
+		return fmt.Sprintf("%s: canceling %s of %s, %s old%s; its answers are collected, the rest goes again", org, id, rows, span(n.Took), cancelTexts[n.Class])
 	case flotilla.BatchStalled:
 		return fmt.Sprintf("%s: %s of %s is overdue: its batches may not proceed, and nothing new goes into its queue", org, id, rows)
 	case flotilla.BatchGone:
@@ -50,6 +50,12 @@ func batchNoticeText(n *flotilla.Notice) string {
 		return fmt.Sprintf("rescue: sync takes what batches will not have answered in time; %s left", rows)
 	}
 	return ""
+}
+
+// cancelTexts say why a batch is canceled, by Notice.Class.
+var cancelTexts = map[string]string{
+	flotilla.CancelDeadline: " (rescue for the deadline)", flotilla.CancelSooner: " (sync will be sooner)",
+	flotilla.CancelStalled: " (it is overdue, or as others are)", flotilla.CancelAsked: " (the job is canceled)",
 }
 
 // mostSaid is how much of an API's words a line of ours has, in bytes.

@@ -14,7 +14,7 @@ func TestBatchNotices(t *testing.T) {
 		flotilla.BatchPlaced:    "",
 		flotilla.BatchEnded:     "org batch: a batch of 500 rows ended after 5 min",
 		flotilla.BatchFound:     "org batch: msgbatch_1 of 500 rows is taken for one whose create got no answer, until its results prove it",
-		flotilla.BatchCanceled:  "org batch: canceling msgbatch_1 of 500 rows, 5 min old; its answers are collected, the rest goes again",
+		flotilla.BatchCanceled:  "org batch: canceling msgbatch_1 of 500 rows, 5 min old (sync will be sooner); its answers are collected, the rest goes again",
 		flotilla.BatchStalled:   "org batch: msgbatch_1 of 500 rows is overdue: its batches may not proceed, and nothing new goes into its queue",
 		flotilla.BatchGone:      "org batch: msgbatch_1 can no longer be asked for: its 500 rows go again, its dollars stay in doubt",
 		flotilla.BatchOrphaned:  "org batch: msgbatch_1 of 500 rows waits for the key of the org that made it",
@@ -25,7 +25,7 @@ func TestBatchNotices(t *testing.T) {
 		flotilla.BatchRefused:   "org batch: a batch of 500 rows is refused, and no more go there: not allowed: here",
 		flotilla.Rescue:         "rescue: sync takes what batches will not have answered in time; 500 rows left",
 	} {
-		n := flotilla.Notice{Kind: kind, Org: "batch", BatchID: "msgbatch_1", Value: 500, Took: 5 * time.Minute, Says: "not allowed:\n\x1b here"}
+		n := flotilla.Notice{Kind: kind, Class: flotilla.CancelSooner, Org: "batch", BatchID: "msgbatch_1", Value: 500, Took: 5 * time.Minute, Says: "not allowed:\n\x1b here"}
 		if got := noticeText(&n); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
