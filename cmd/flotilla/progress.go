@@ -182,6 +182,7 @@ func (p *progress) run(ctx context.Context) {
 			if p.last != nil {
 				p.mu.Lock()
 				p.last.limit = cmp.Or(p.why, p.last.limit)
+				p.last.eta = time.Time{} // nothing of this run goes on
 				p.mu.Unlock()
 				p.view.show(p.last)
 			}
