@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -60,12 +61,18 @@ func (f *runFlags) noFile(inputs []string) bool {
 	return f.bare != nil && len(inputs) == 0 && (f.bare.n > 0 || f.bare.in > 0)
 }
 
+// mostBare is how many rows a plan without a file takes: what a rehearsal takes
+// grows with them.
+const mostBare = 10_000_000
+
 // checkBare refuses figures that are too few, or beside a file.
 func (f *runFlags) checkBare(inputs []string) error {
 	b := f.bare
 	switch {
 	case b == nil || b.n == 0 && b.in == 0:
 		return nil
+	case b.n > mostBare:
+		return fmt.Errorf("--n %s is more than a plan takes: %s rows at most", whole(b.n), whole(mostBare))
 	case len(inputs) > 0:
 		return errors.New("--n and --in-tokens stand in the place of a file: give one or the other")
 	case b.n == 0 || b.in == 0 || f.model == "":
