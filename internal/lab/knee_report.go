@@ -121,6 +121,9 @@ func (k *kneeSeen) rates() []rate {
 			if !h.Bound {
 				points = append(points, rate{float64(v.conc), h.PerMin, max(h.SE, 1e-3*h.PerMin)})
 			}
+			if one := safeRatio(60, k.probe.Latency); one > 0 { // its own calls were not of the shape
+				points = append(points, rate{1, one, 0.6 * one / math.Sqrt(float64(max(1, k.probe.N)))})
+			}
 			continue
 		}
 		if v.rate.known() && v.rate.value > 0 {

@@ -95,6 +95,9 @@ func checkKnee(t *testing.T, sc *emulator.Scenario, r *Result, i int, name, want
 		t.Errorf("%s: no limit is named", o.Name)
 		return
 	}
+	if c, ok := r.Metric("knee_concurrency", o.Name, "haiku-4.5"); ok && want == "rpm" && (c.Value < 4 || c.Value > 14) { // 17 calls a second of .5 s
+		t.Errorf("%s: the knee of haiku is at %.1f in flight", o.Name, c.Value)
+	}
 	bound := r.Binding[at]
 	if unmeasured := i == 0 && (name == "spend-cap" || name == "greedy-colleague"); unmeasured || !ok {
 		t.Logf("%-20s %-6s %-12s not measured", name, o.Name, bound.Limit)
