@@ -98,8 +98,8 @@ func (r *runner) peekJournal(ctx context.Context, provider string) (mark string,
 func (r *runner) printDry(ctx context.Context) error {
 	now := r.now()()
 	if at := r.flags.deadline.from(now); r.plan.Pending > 0 && !at.IsZero() && !at.After(now) {
-		return withHint(&exitError{job.ExitDeadline, fmt.Errorf("the deadline %s has passed: nothing would be sent", at.Local().Format("2006-01-02 15:04:05 MST"))},
-			"the same command with a later --deadline, or without one")
+		return &exitError{job.ExitDeadline, withHint(fmt.Errorf("the deadline %s has passed: nothing would be sent", at.Local().Format("2006-01-02 15:04:05 MST")),
+			"the same command with a later --deadline, or without one")}
 	}
 	p, err := r.foretell(ctx)
 	if err != nil {
