@@ -29,7 +29,7 @@ func (r *runner) startLines(mark string) []string {
 	p := &r.plan
 	lines := []string{
 		fmt.Sprintf("job %s: %s", p.Job, r.whatText()),
-		joined("; ", orgsText(r.infos)+emulatedText(mark), r.capText(), r.profile.said, "journal "+r.journal.Path()),
+		joined("; ", orgsText(r.infos)+emulatedText(mark), r.capText(), r.profileText(), "journal "+r.journal.Path()),
 	}
 	if p.Pending == 0 {
 		return append(lines, "nothing is left to send")
@@ -41,6 +41,15 @@ func (r *runner) startLines(mark string) []string {
 		}
 	}
 	return lines
+}
+
+// profileText says whether what was measured is gone by; empty: there is nothing
+// to go anywhere.
+func (r *runner) profileText() string {
+	if r.plan.Pending == 0 {
+		return ""
+	}
+	return r.profile.said
 }
 
 // whatText is what a job consists of.

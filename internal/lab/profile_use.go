@@ -113,13 +113,6 @@ func (p *Profile) Starved() string {
 	return fmt.Sprintf("batches are slowed (%s, confidence %.0f %%)", p.Batches.Class, 100*p.Batches.Confidence)
 }
 
-func valueOf(n *Number) float64 {
-	if n == nil {
-		return 0
-	}
-	return n.Value
-}
-
 // PaceOf is how fast a model answers: itself where it was measured, else one of
 // its family; nil: neither was.
 func (p *Profile) PaceOf(model string, now time.Time) *PaceProfile {
