@@ -133,7 +133,7 @@ func tally(t testing.TB, from, n uint64, orgs int) (right int, sure float64) {
 // (issue: "the batch mechanism classified right in at least 95 of 100 random
 // draws"). BenchmarkMechanism does 600.
 func TestMechanismIsTold(t *testing.T) {
-	n := uint64(36)
+	n := uint64(100)
 	if testing.Short() {
 		n = 12
 	}
