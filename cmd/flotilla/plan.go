@@ -63,7 +63,7 @@ func (f *runFlags) noFile(inputs []string) bool {
 
 // mostBare is how many rows a plan without a file takes: what a rehearsal takes
 // grows with them.
-const mostBare = 10_000_000
+const mostBare = 2_000_000
 
 // checkBare refuses figures that are too few, or beside a file.
 func (f *runFlags) checkBare(inputs []string) error {

@@ -77,6 +77,8 @@ type progress struct {
 	own   []event       // not the fleet's
 	ready chan struct{} // holds one token while queue or own is not empty
 
+	gathered  gathered
+	each      bool   // programs are told of each event
 	why       string // that the job stopped with rows left; empty: not known
 	last      *standing
 	began     flotilla.Snapshot     // the first look: what earlier jobs of this fleet did
@@ -90,7 +92,8 @@ type progress struct {
 // newProgress makes progress that shows nothing before start. Its notify may
 // be given to a fleet at once.
 func newProgress(v view, live bool) *progress {
-	return &progress{view: v, live: live, ready: make(chan struct{}, 1), warned: map[string]bool{}, colleague: map[laneKey]time.Time{}, finished: make(chan struct{})}
+	_, each := v.(*jsonView)
+	return &progress{view: v, live: live, each: each, gathered: gathered{said: map[string]bool{}}, ready: make(chan struct{}, 1), warned: map[string]bool{}, colleague: map[laneKey]time.Time{}, finished: make(chan struct{})}
 }
 
 // newView picks how to show progress; out is where results do not go.
@@ -178,6 +181,7 @@ func (p *progress) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			p.events()
+			p.gathered.give(time.Now(), p.view.event)
 			p.look(context.Background())
 			if p.last != nil {
 				p.mu.Lock()
@@ -193,6 +197,9 @@ func (p *progress) run(ctx context.Context) {
 		case now := <-tick.C:
 			p.look(ctx)
 			p.foresee()
+			if now.Sub(p.gathered.at) >= interval(now.Sub(began)) {
+				p.gathered.give(now, p.view.event)
+			}
 			if p.last != nil && (p.live || now.Sub(shown) >= interval(shown.Sub(began))) {
 				shown = now
 				p.view.show(p.last)
@@ -260,7 +267,7 @@ func (p *progress) standing(c counts, s *flotilla.Snapshot) *standing {
 // events shows what the fleet told.
 func (p *progress) events() {
 	for _, n := range p.take() {
-		if e := p.eventOf(&n); e != nil {
+		if e := p.eventOf(&n); e != nil && (p.each || !p.gathered.take(e)) {
 			p.view.event(e)
 		}
 	}
