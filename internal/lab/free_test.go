@@ -121,6 +121,24 @@ func TestLatency(t *testing.T) {
 	})
 }
 
+// Answers whose bytes come together tell no rate; their lengths do.
+func TestRateOfAnswersThatComeAtOnce(t *testing.T) {
+	var tokens, whole []float64
+	for i := range 60 {
+		n := []float64{16, 128, 512}[i%3]
+		tokens, whole = append(tokens, n), append(whole, 0.25+n/200+0.01*float64(i%5))
+	}
+	longer := ols(tokens, whole)
+	if got := agreed(Metric{Value: 15_288, Low: 13_576, High: 17_921}, longer); got.Value < 190 || got.Value > 210 || !got.Provisional || got.Low > 200 || got.High < 200 {
+		t.Errorf("%+v, want about 200, provisional", got)
+	}
+	for _, rate := range []float64{180, 200, 230} {
+		if got := agreed(Metric{Value: rate}, longer); got.Value != rate || got.Provisional {
+			t.Errorf("%+v, want %v as it was", got, rate)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	virtual(t, scenario(t, "default"), func(t *testing.T, env *Env, _ *emulator.Server) {
 		env.MaxSpend = 1000

@@ -108,7 +108,7 @@ func (x latency) Run(ctx context.Context, b *Bench) (*Result, error) {
 func (r *Result) fromLatency(e *Env, org string, models []price.Model, records []Record) {
 	var said []string
 	for _, m := range models {
-		var first, rate []float64
+		var first, rate, tokens, whole []float64
 		byLength := map[int64][]float64{}
 		for i := range records {
 			rec := &records[i]
@@ -116,6 +116,7 @@ func (r *Result) fromLatency(e *Env, org string, models []price.Model, records [
 				continue
 			}
 			first = append(first, (rec.FirstByte - rec.Sent).Seconds())
+			tokens, whole = append(tokens, float64(rec.Usage.Output)), append(whole, rec.Latency().Seconds())
 			if span := (rec.End - rec.FirstByte).Seconds(); span > 0 && rec.Usage.Output >= latencyLong {
 				rate = append(rate, float64(rec.Usage.Output)/span)
 			}
@@ -129,7 +130,7 @@ func (r *Result) fromLatency(e *Env, org string, models []price.Model, records [
 		r.Metrics = append(r.Metrics,
 			medianOf(Metric{Name: "ttft", Org: org, Pool: m.Pool, Model: m.ID, Unit: "s"}, first),
 			quantileOf(Metric{Name: "ttft_p95", Org: org, Pool: m.Pool, Model: m.ID, Unit: "s"}, first, 0.95),
-			medianOf(Metric{Name: "output_rate", Org: org, Pool: m.Pool, Model: m.ID, Unit: "tokens/s"}, rate))
+			agreed(medianOf(Metric{Name: "output_rate", Org: org, Pool: m.Pool, Model: m.ID, Unit: "tokens/s"}, rate), ols(tokens, whole)))
 		series := Series{Name: "latency", Org: org, Model: m.ID, X: "output tokens", Y: "seconds to the end"}
 		for _, n := range sortedLengths(byLength) {
 			l := medianOf(Metric{Name: "latency", Org: org, Pool: m.Pool, Model: m.ID, Unit: "s", At: fmt.Sprintf("about %d output tokens", n)}, byLength[n])
@@ -146,6 +147,20 @@ func (r *Result) fromLatency(e *Env, org string, models []price.Model, records [
 	if len(said) == 0 {
 		r.Verdict, r.Confidence = "No model answered", 0
 	}
+}
+
+// agreed holds a rate of tokens, read from how the bytes of answers came, to how
+// much longer longer answers took. Where something on the way hands head and
+// body over together (a proxy that buffers, a busy machine at a high --speed),
+// the bytes tell a rate that no answer had, and the slope is the better witness.
+func agreed(rate Metric, longer regression) Metric {
+	surest := longer.slope - 2*longer.slopeSE // seconds a token, at least
+	if !(surest > 0) || rate.Value*surest <= 2 {
+		return rate
+	}
+	rate.Value, rate.Low, rate.High = 1/longer.slope, 1/(longer.slope+2*longer.slopeSE), 1/surest
+	rate.Provisional, rate.Note = true, "from how much longer longer answers took: the bytes of an answer came together"
+	return rate
 }
 
 // lengthClass puts answers of about one length together: powers of two.
