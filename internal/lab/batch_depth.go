@@ -263,6 +263,12 @@ func (x batchDepth) result(e *Env, org string, rounds []round, p *paced, r *Resu
 		r.Binding = append(r.Binding, Bound{Org: org, Tier: Batch, Limit: "batch_queue", Whose: "Anthropic", Signs: []string{
 			fmt.Sprintf("batches of %d rows among %d queued are slower than on the empty queue", depthChunk, slowFrom),
 		}})
+		if fastTo > 0 {
+			r.Metrics = append(r.Metrics, Metric{
+				Name: "batch_depth", Org: org, Model: model, Value: float64(fastTo), Unit: "rows", Low: float64(fastTo), High: float64(slowFrom),
+				N: len(levels), Provisional: true, Note: "the deepest queue that proceeded; the next deeper one looked at did not",
+			})
+		}
 		r.Verdict = fmt.Sprintf("%s's batches of %d rows slow down or stop somewhere between %s and %s queued rows", org, depthChunk, group(fastTo), group(slowFrom))
 	case len(levels) > 0:
 		l := &levels[len(levels)-1]

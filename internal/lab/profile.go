@@ -71,6 +71,9 @@ type OrgProfile struct {
 	Pools      map[string]PoolProfile `json:"pools,omitempty"`
 	BatchQueue *Number                `json:"batch_queue,omitempty"` // rows
 	BatchRPM   *Number                `json:"batch_rpm,omitempty"`
+	// BatchDepth is the deepest queue, in rows, whose batches proceeded, where
+	// those of a deeper one did not.
+	BatchDepth *Number                `json:"batch_depth,omitempty"`
 	Turnaround *TurnaroundProfile     `json:"turnaround,omitempty"`
 	Knees      map[string]KneeProfile `json:"knees,omitempty"` // by model
 }

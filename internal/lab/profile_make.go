@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/price"
@@ -79,6 +80,7 @@ func (c *Chosen) orgProfile(o OrgNote, table *price.Table) OrgProfile {
 	}
 	p.BatchQueue = c.Number([]string{"limits"}, "batch_queue", o.Name, "")
 	p.BatchRPM = c.Number([]string{"limits"}, "batch_rpm", o.Name, "")
+	p.BatchDepth = c.depth(o.Name)
 	p.Turnaround = c.turnaround(o.Name)
 	for _, m := range table.Models() {
 		if k, ok := c.knee(o.Name, m); ok {
@@ -131,6 +133,23 @@ func (c *Chosen) turnaround(org string) *TurnaroundProfile {
 		return nil
 	}
 	return &t
+}
+
+// depth is how deep a queue of an org was seen to proceed, or of another where
+// that alone was looked at: the same scheduler serves both. nil: none was seen to
+// stop, or batch-mechanism, which looks harder, found that depth does not matter.
+func (c *Chosen) depth(org string) *Number {
+	if b := c.batchesProfile(); b != nil && !strings.Contains(b.Class, "depth") {
+		return nil
+	}
+	if n := c.Number([]string{"batch-depth"}, "batch_depth", org, ""); n != nil {
+		return n
+	}
+	n := c.Number([]string{"batch-depth"}, "batch_depth", "", "")
+	if n != nil {
+		n.Source = "measured on another org"
+	}
+	return n
 }
 
 func (c *Chosen) knee(org string, m price.Model) (k KneeProfile, ok bool) {

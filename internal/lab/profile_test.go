@@ -53,6 +53,26 @@ func profileOf(t *testing.T, now time.Time, results ...*Result) *Profile {
 	return back
 }
 
+// A queue that was seen to stand still above a depth is held below it, unless
+// the experiment that looks harder found another cause.
+func TestProfileHoldsTheDepthThatProceeds(t *testing.T) {
+	queue := found("limits", "any", "", epoch, limit("rpm", 1000), Metric{Name: "batch_queue", Org: "high", Value: 2e5, Unit: "rows"})
+	depth := found("batch-depth", "any", "", epoch, Metric{Name: "batch_depth", Org: "high", Value: 2000, Low: 2000, High: 8000, Unit: "rows"})
+	for class, want := range map[string]int64{"": 2500, "depth": 2500, "depth+hour": 2500, "size": 200_000, "none": 200_000} {
+		results := []*Result{queue, depth}
+		if class != "" {
+			mechanism := found("batch-mechanism", "any", "", epoch)
+			mechanism.Config["class"] = class
+			results = append(results, mechanism)
+		}
+		o := flotilla.Org{Name: "high"}
+		profileOf(t, epoch, results...).Teach(&o, "org-1", epoch)
+		if o.BatchQueue != want {
+			t.Errorf("class %q: a queue of %d rows, want %d", class, o.BatchQueue, want)
+		}
+	}
+}
+
 func TestProfileTeachesWhatWasMeasured(t *testing.T) {
 	p := profileOf(t, epoch,
 		found("limits", "any", "", epoch, limit("rpm", 1000), limit("itpm", 2e6), limit("otpm", 4e5), Metric{Name: "batch_queue", Org: "high", Value: 2e5, Unit: "rows"}),

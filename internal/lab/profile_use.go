@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/route"
 	"github.com/flotilla-llm/flotilla/price"
 )
 
@@ -50,6 +51,12 @@ func (p *Profile) Teach(o *flotilla.Org, id string, now time.Time) bool {
 	told := p.teachLimits(o, known, now)
 	if n := fresh(known.BatchQueue, now); n != nil {
 		o.BatchQueue, told = int64(n.Value), true
+	}
+	if n := fresh(known.BatchDepth, now); n != nil {
+		// A deeper queue does not proceed, whatever it may hold.
+		if most := int64(n.Value / route.QueueShare); o.BatchQueue == 0 || most < o.BatchQueue {
+			o.BatchQueue, told = most, true
+		}
 	}
 	if n := fresh(known.BatchRPM, now); n != nil {
 		o.BatchRPM, told = n.Value, true
@@ -105,9 +112,14 @@ func (t *TurnaroundProfile) teach(o *flotilla.Org, now time.Time) bool {
 	return true
 }
 
-// Starved says what was seen to keep batches from proceeding; empty: nothing was.
+// Starved says what was seen to keep batches from proceeding and that no number
+// of the profile tells; empty: nothing was, or a depth that is known (BatchDepth).
 func (p *Profile) Starved() string {
 	if p.Batches == nil || p.Batches.Class == "none" {
+		return ""
+	}
+	deep := slices.ContainsFunc(p.Orgs, func(o OrgProfile) bool { return o.BatchDepth != nil })
+	if p.Batches.Class == "depth" && deep {
 		return ""
 	}
 	return fmt.Sprintf("batches are slowed (%s, confidence %.0f %%)", p.Batches.Class, 100*p.Batches.Confidence)
