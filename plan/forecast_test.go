@@ -11,6 +11,7 @@ import (
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/emulator"
+	"github.com/flotilla-llm/flotilla/internal/sched"
 	"github.com/flotilla-llm/flotilla/price"
 )
 
@@ -297,5 +298,21 @@ func TestForeseeCaching(t *testing.T) {
 	soon := foresee(t, judged(&sc, 4_000, few, mark(1_000), func(j *Job) { j.Deadline = j.Start.Add(90 * time.Second) }))
 	if len(many.Orgs) != 1 || len(soon.Orgs) != 3 || len(one.Orgs) != 3 {
 		t.Errorf("kept on %v with an hour, on %v with 90 s; one beginning on %v", many.Orgs, soon.Orgs, one.Orgs)
+	}
+}
+
+// Without a deadline a route that waits for batches never pays the price of
+// sync; with one, a rescue may.
+func TestWorstOfBatchesIsTheirPrice(t *testing.T) {
+	sc := named(t, "default")
+	j := judged(&sc, 1000)
+	j.Classes[0].Worst = flotilla.USD(10)
+	batch := sched.Route{Batch: true, Target: sched.Never}
+	if got := j.worst(batch); got != flotilla.USD(5) {
+		t.Errorf("at worst %v by batch, want half of $10", got)
+	}
+	j.Deadline = j.Start.Add(5 * time.Hour)
+	if got := j.worst(batch); got != flotilla.USD(10) {
+		t.Errorf("at worst %v with a deadline, want $10", got)
 	}
 }

@@ -147,8 +147,11 @@ func (w *supposed) streamed() bool {
 	return 2*long > rows
 }
 
-// worst is what the job costs at most by a route, in nano-dollars.
+// worst is what the job costs at most by a route, in nano-dollars: at batch
+// price where nothing is rescued by sync, which without a deadline is so for a
+// route that waits for batches for good.
 func (j *Job) worst(r sched.Route) (sum price.Nanos) {
+	waits := r.NoSync || r.Target == sched.Never && j.Deadline.IsZero()
 	for i := range j.Classes {
 		c := &j.Classes[i]
 		all := c.Worst
@@ -156,7 +159,7 @@ func (j *Job) worst(r sched.Route) (sum price.Nanos) {
 			m, _ := j.prices().Lookup(c.Model)
 			all = price.Nanos(c.Rows) * m.Worst(int64(1.5*c.In)+100, int64(c.MaxTokens), c.Prefix > 0, c.Hour, false, false, false)
 		}
-		if r.Batch && r.NoSync && c.Rows > 0 {
+		if r.Batch && waits && c.Rows > 0 {
 			all -= price.Nanos(float64(all) * float64(c.Rows-c.Alone) / float64(c.Rows) / 2)
 		}
 		sum += all
