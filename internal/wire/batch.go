@@ -68,11 +68,7 @@ func ReadBatchList(body []byte) (BatchList, error) {
 	var l BatchList
 	var kind string
 	listed := false
-	for {
-		key, ok := c.member()
-		if !ok {
-			break
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		switch string(key) {
 		case "type":
 			kind = c.word()
@@ -137,11 +133,7 @@ func readBatch(c *cursor) (Batch, error) {
 	var b Batch
 	var kind string
 	counted := false
-	for {
-		key, ok := c.member()
-		if !ok {
-			break
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		switch string(key) {
 		case "type":
 			kind = c.word()
@@ -201,11 +193,7 @@ func (b *Batch) counts(c *cursor) bool {
 		c.raw()
 		return false
 	}
-	for {
-		key, ok := c.member()
-		if !ok {
-			return true
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		switch string(key) {
 		case "processing":
 			c.countInto(&b.Processing)
@@ -221,6 +209,7 @@ func (b *Batch) counts(c *cursor) bool {
 			c.raw()
 		}
 	}
+	return true
 }
 
 // instant reads an RFC 3339 time, with or without a fraction, in any zone;

@@ -11,11 +11,7 @@ func Canonical(dst, body []byte) []byte {
 	}
 	dst = append(dst, '{')
 	first := true
-	for {
-		key, ok := c.member()
-		if !ok {
-			return append(dst, '}')
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		value := c.raw()
 		if string(key) == "stream" {
 			continue
@@ -29,6 +25,7 @@ func Canonical(dst, body []byte) []byte {
 		dst = append(dst, '"', ':')
 		dst = appendTight(dst, value)
 	}
+	return append(dst, '}')
 }
 
 // appendTight appends JSON without its insignificant white space.
@@ -81,11 +78,7 @@ func SpliceStream(body []byte) (wire []byte, streams bool) {
 	}
 	at := c.i
 	empty := true
-	for {
-		raw, ok := c.member()
-		if !ok {
-			break
-		}
+	for raw, ok := c.member(); ok; raw, ok = c.member() {
 		empty = false
 		if string(name(raw)) == "stream" {
 			return body, string(c.raw()) == "true"

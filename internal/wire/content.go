@@ -25,11 +25,7 @@ func (p *parser) message() {
 	p.c.enter('{')
 	documents := p.f.Documents
 	assistant := false
-	for {
-		key, ok := p.c.member()
-		if !ok {
-			break
-		}
+	for key, ok := p.c.member(); ok; key, ok = p.c.member() {
 		switch string(key) {
 		case "role":
 			role, _ := p.c.text()
@@ -71,11 +67,7 @@ func (p *parser) block() {
 	}
 	var kind []byte
 	media := false
-	for {
-		key, ok := p.c.member()
-		if !ok {
-			break
-		}
+	for key, ok := p.c.member(); ok; key, ok = p.c.member() {
 		switch string(key) {
 		case "type":
 			kind, _ = p.c.text()
@@ -124,11 +116,7 @@ func (p *parser) source() (media bool) {
 		return false
 	}
 	var kind, data []byte
-	for {
-		key, ok := p.c.member()
-		if !ok {
-			break
-		}
+	for key, ok := p.c.member(); ok; key, ok = p.c.member() {
 		switch string(key) {
 		case "type":
 			kind, _ = p.c.text()
@@ -159,11 +147,7 @@ func (p *parser) cacheControl() {
 	c := cursor{b: v}
 	c.enter('{')
 	long := false
-	for {
-		key, ok := c.member()
-		if !ok {
-			break
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		if s, isText := c.text(); isText && string(key) == "ttl" {
 			long = string(s) == "1h"
 		}

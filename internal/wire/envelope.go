@@ -31,11 +31,7 @@ func readEnvelope(body []byte) envelope {
 	}
 	e.json = true
 	c.enter('{')
-	for {
-		key, ok := c.member()
-		if !ok {
-			break
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		switch string(key) {
 		case "error":
 			e.inner(&c)
@@ -62,11 +58,7 @@ func (e *envelope) inner(c *cursor) {
 		}
 		return
 	}
-	for {
-		key, ok := c.member()
-		if !ok {
-			return
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		switch string(key) {
 		case "type":
 			s, _ := c.text()
@@ -87,11 +79,7 @@ func (e *envelope) details(c *cursor) {
 		c.raw()
 		return
 	}
-	for {
-		key, ok := c.member()
-		if !ok {
-			return
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		if s, isText := c.text(); isText && string(key) == "error_code" {
 			e.Code = decode(s)
 		}

@@ -51,11 +51,7 @@ func ReadMessage(body []byte) (MessageFacts, error) {
 	}
 	var kind, role []byte
 	content, usage := false, false
-	for {
-		key, ok := c.member()
-		if !ok {
-			break
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		switch string(key) {
 		case "type":
 			kind, _ = c.text()
@@ -133,11 +129,7 @@ func (m *MessageFacts) readUsage(c *cursor) bool {
 	}
 	u := &m.Usage
 	var written int64
-	for {
-		key, ok := c.member()
-		if !ok {
-			break
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		switch string(key) {
 		case "input_tokens":
 			c.countInto(&u.Input)
@@ -172,11 +164,7 @@ func (u *Usage) readLives(c *cursor) {
 		c.raw()
 		return
 	}
-	for {
-		key, ok := c.member()
-		if !ok {
-			return
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		switch string(key) {
 		case "ephemeral_5m_input_tokens":
 			c.countInto(&u.CacheWrite5m)
@@ -193,11 +181,7 @@ func (u *Usage) readTools(c *cursor) {
 		c.raw()
 		return
 	}
-	for {
-		key, ok := c.member()
-		if !ok {
-			return
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		if string(key) == "web_search_requests" {
 			c.countInto(&u.WebSearches)
 		} else {

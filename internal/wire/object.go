@@ -15,13 +15,10 @@ func readObject(o object, c *cursor) object {
 		return nil
 	}
 	o = o[:0]
-	for {
-		name, ok := c.member()
-		if !ok {
-			return o
-		}
+	for name, ok := c.member(); ok; name, ok = c.member() {
 		o = append(o, objectMember{name, c.raw()})
 	}
+	return o
 }
 
 // get is the value of a member; nil when there is none.

@@ -32,11 +32,7 @@ func Parse(body []byte) (Facts, error) {
 	if !p.c.enter('{') {
 		return p.f, errNotObject
 	}
-	for {
-		raw, ok := p.c.member()
-		if !ok {
-			break
-		}
+	for raw, ok := p.c.member(); ok; raw, ok = p.c.member() {
 		key := name(raw)
 		if p.fields.add(key) {
 			return p.f, &BodyError{string(key), "occurs twice"}
@@ -190,13 +186,10 @@ func (p *parser) typed() (kind string) {
 		p.c.raw()
 		return ""
 	}
-	for {
-		key, ok := p.c.member()
-		if !ok {
-			return kind
-		}
+	for key, ok := p.c.member(); ok; key, ok = p.c.member() {
 		if s, isText := p.c.text(); isText && string(key) == "type" {
 			kind = decode(s)
 		}
 	}
+	return kind
 }

@@ -90,11 +90,7 @@ func (r *ResultReader) read(line Line) (ResultLine, error) {
 	}
 	row := ResultLine{Number: line.Number}
 	var result []byte
-	for {
-		key, ok := c.member()
-		if !ok {
-			break
-		}
+	for key, ok := c.member(); ok; key, ok = c.member() {
 		switch string(key) {
 		case "custom_id":
 			row.ID = c.word()
@@ -116,11 +112,7 @@ func (r *ResultReader) result(row *ResultLine, raw []byte) {
 	var message, failure []byte
 	c := cursor{b: raw}
 	if c.enter('{') {
-		for {
-			key, ok := c.member()
-			if !ok {
-				break
-			}
+		for key, ok := c.member(); ok; key, ok = c.member() {
 			switch string(key) {
 			case "type":
 				row.Type = c.word()
