@@ -109,7 +109,7 @@ func bindings(views, before []sched.LaneView, tiers bool) []Binding {
 				continue
 			}
 			total += d
-			out = append(out, Binding{Limit: limitName(l), Org: views[i].Org, Pool: views[i].Pool, Tier: tierName(views[i].Tier), Share: float64(d)})
+			out = append(out, Binding{Limit: l.Name(), Org: views[i].Org, Pool: views[i].Pool, Tier: tierName(views[i].Tier), Share: float64(d)})
 		}
 	}
 	for i := range out {
@@ -118,15 +118,3 @@ func bindings(views, before []sched.LaneView, tiers bool) []Binding {
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Share > out[j].Share })
 	return out
 }
-
-// limitNames are the names of interface.md, "--summary".
-var limitNames = [sched.NumLimits]string{
-	sched.LimitWork: "work", sched.LimitLatency: "latency", sched.LimitRPM: "rpm", sched.LimitITPM: "itpm", sched.LimitOTPM: "otpm",
-	sched.LimitTPM: "tpm", sched.LimitTPD: "tpd", sched.LimitCap: "cap", sched.LimitLittle: "little", sched.LimitRamp: "ramp",
-	sched.LimitAIMD: "aimd", sched.LimitOverload: "overload", sched.LimitRetryAfter: "retry_after", sched.LimitRetryBudget: "retry_budget",
-	sched.LimitAcceleration: "acceleration", sched.LimitConcurrency: "concurrency", sched.LimitHidden: "hidden",
-	sched.LimitHardFloor: "hard_floor", sched.LimitSoftFloor: "soft_floor", sched.LimitBudget: "budget",
-	sched.LimitBatchQueue: "batch_queue", sched.LimitBatchRPM: "batch_rpm",
-}
-
-func limitName(l sched.Limit) string { return limitNames[l] }

@@ -102,7 +102,7 @@ func (f *Fleet) batchState(b *batch) BatchState {
 func (f *Fleet) laneState(v *sched.LaneView) LaneState {
 	s := LaneState{
 		Org: v.Org, Pool: v.Pool, Tier: tierName(v.Tier), InFlight: v.InFlight, Window: v.Window,
-		Waiting: limitName(v.Waiting), Closed: v.Closed,
+		Waiting: v.Waiting.Name(), Closed: v.Closed,
 		Queued: v.Queued, QueuedByOthers: v.QueueOthers, Queue: v.Queue,
 		Limits: perMinute(v.Refill), Others: perMinute(v.Others),
 		Sent: v.Sent, Succeeded: v.Succeeded, Overloaded: v.Refused[sched.Overloaded],

@@ -12,16 +12,6 @@ import (
 	"github.com/flotilla-llm/flotilla/internal/sched"
 )
 
-// limitNames are the names of interface.md, "--summary".
-var limitNames = [sched.NumLimits]string{
-	sched.LimitWork: "work", sched.LimitLatency: "latency", sched.LimitRPM: "rpm", sched.LimitITPM: "itpm", sched.LimitOTPM: "otpm",
-	sched.LimitTPM: "tpm", sched.LimitTPD: "tpd", sched.LimitCap: "cap", sched.LimitLittle: "little", sched.LimitRamp: "ramp",
-	sched.LimitAIMD: "aimd", sched.LimitOverload: "overload", sched.LimitRetryAfter: "retry_after", sched.LimitRetryBudget: "retry_budget",
-	sched.LimitAcceleration: "acceleration", sched.LimitConcurrency: "concurrency", sched.LimitHidden: "hidden",
-	sched.LimitHardFloor: "hard_floor", sched.LimitSoftFloor: "soft_floor", sched.LimitBudget: "budget",
-	sched.LimitBatchQueue: "batch_queue", sched.LimitBatchRPM: "batch_rpm",
-}
-
 // worthAStep is the least share of the waiting that a limit must have for its
 // next step to be worked out.
 const worthAStep = 0.01
@@ -56,7 +46,7 @@ func (j *Job) binding(r sched.Route, trials []*trial, p50 time.Duration) []floti
 	var out []flotilla.Binding
 	step := stepper{w: trials[0].world, route: r, p50: p50}
 	for _, k := range keys {
-		b := flotilla.Binding{Limit: limitNames[k.limit], Org: k.org, Pool: k.pool, Tier: [...]string{"sync", "batch"}[k.tier], Share: spent[k] / total}
+		b := flotilla.Binding{Limit: k.limit.Name(), Org: k.org, Pool: k.pool, Tier: [...]string{"sync", "batch"}[k.tier], Share: spent[k] / total}
 		if b.Share >= worthAStep {
 			b.OneStep = step.of(&b)
 		}

@@ -36,6 +36,19 @@ const (
 	NumLimits
 )
 
+// limitNames are the names of interface.md, "--summary".
+var limitNames = [NumLimits]string{
+	LimitWork: "work", LimitLatency: "latency", LimitRPM: "rpm", LimitITPM: "itpm", LimitOTPM: "otpm",
+	LimitTPM: "tpm", LimitTPD: "tpd", LimitCap: "cap", LimitLittle: "little", LimitRamp: "ramp",
+	LimitAIMD: "aimd", LimitOverload: "overload", LimitRetryAfter: "retry_after", LimitRetryBudget: "retry_budget",
+	LimitAcceleration: "acceleration", LimitConcurrency: "concurrency", LimitHidden: "hidden",
+	LimitHardFloor: "hard_floor", LimitSoftFloor: "soft_floor", LimitBudget: "budget",
+	LimitBatchQueue: "batch_queue", LimitBatchRPM: "batch_rpm",
+}
+
+// Name is the limit's name in summaries and forecasts; empty for LimitNone.
+func (l Limit) Name() string { return limitNames[l] }
+
 // LaneView is a lane as it stands, for progress, metrics and summary.
 type LaneView struct {
 	Org, Pool string
