@@ -63,7 +63,7 @@ type batchRow struct {
 
 func newBatchRow(r *Row) batchRow {
 	return batchRow{
-		index: r.Index, model: r.Facts.Model, hash: r.Facts.Hash, body: r.Facts.Body, worst: batchWorst(r.Facts.Worst),
+		index: r.Index, model: r.Facts.Model, hash: r.Facts.Hash, body: r.Facts.Body, worst: r.Facts.Worst.ByBatch(),
 		size: clampInt(r.Facts.Size), nth: clampInt(r.Nth), failed: clampInt(r.Failed), inDoubt: r.InDoubt,
 	}
 }
@@ -74,10 +74,6 @@ type batchTally struct {
 	cost, doubt                                 Money
 	usage                                       sched.Usage
 }
-
-// batchWorst bounds a row's cost by the batch tier, half of the sync tier's
-// (facts/claude-api.md 4.7), rounded up.
-func batchWorst(sync Money) Money { return sync/2 + sync%2 }
 
 // rowID is the custom_id of one of a batch's rows.
 func (b *batch) rowID(row int) wire.RowID {

@@ -52,7 +52,7 @@ func (b *batch) fit(rows []Row, want Chunk) []Row {
 	worst := Money(0)
 	for i := range rows {
 		size := int64(wire.BatchItemSize(b.rowID(rows[i].Index), rows[i].Facts.Size))
-		worst += batchWorst(rows[i].Facts.Worst)
+		worst += rows[i].Facts.Worst.ByBatch()
 		if i > 0 && (b.bytes+size > want.Bytes || worst > want.Worst) {
 			b.stream.deque.Return(rows[i:])
 			return rows[:i]

@@ -49,7 +49,7 @@ func (s *feed) queued(rows []Row, sign int) {
 		e.in += sign * f.In
 		e.out += sign * f.Out
 		e.maxTokens += sign * f.MaxTokens
-		e.worst += Money(sign) * batchWorst(f.Worst)
+		e.worst += Money(sign) * f.Worst.ByBatch()
 	}
 }
 
@@ -67,7 +67,7 @@ func (s *feed) PullFar(want Chunk) ([]Row, error) {
 	keep := len(s.rows) // rows from here on stay
 	for i := len(s.rows) - 1; i >= 0; i-- {
 		r := &s.rows[i]
-		bytes, money := int64(r.Facts.Size+rowOverhead), batchWorst(r.Facts.Worst)
+		bytes, money := int64(r.Facts.Size+rowOverhead), r.Facts.Worst.ByBatch()
 		fits := r.Facts.Pool == want.Pool && s.batchable(r) && len(rows) < want.Rows && worst+money <= want.Worst &&
 			(len(rows) == 0 || size+bytes <= want.Bytes)
 		if !fits {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flotilla-llm/flotilla/emulator"
 	"github.com/flotilla-llm/flotilla/internal/sched"
+	"github.com/flotilla-llm/flotilla/price"
 )
 
 // Brain decides what goes out when: the scheduler of real runs, or a controller
@@ -38,8 +39,8 @@ func (c *Call) size() int64 {
 	return 4*int64(c.Sched.In) + 200
 }
 
-// batchWorst is the upper bound by batch: half, rounded up.
-func (c *Call) batchWorst() int64 { return (c.Sched.Worst + 1) / 2 }
+// batchWorst is the upper bound by batch.
+func (c *Call) batchWorst() int64 { return int64(price.Nanos(c.Sched.Worst).ByBatch()) }
 
 // driver runs one brain inside the model's time, as a Fleet does over HTTP.
 type driver struct {

@@ -127,3 +127,7 @@ func (n *Nanos) UnmarshalText(b []byte) error {
 	}
 	return err
 }
+
+// ByBatch is an amount of the sync tier at batch price, half of every price
+// (facts/claude-api.md 4.7), rounded up: an upper bound stays one.
+func (n Nanos) ByBatch() Nanos { return n/2 + n%2 }

@@ -90,3 +90,11 @@ func TestUSD(t *testing.T) {
 		t.Errorf("NaN: %d, want 0", got)
 	}
 }
+
+func TestByBatch(t *testing.T) {
+	for n, want := range map[price.Nanos]price.Nanos{0: 0, 1: 1, 2: 1, 3: 2, 1_000_000_001: 500_000_001, math.MaxInt64: math.MaxInt64/2 + 1} {
+		if got := n.ByBatch(); got != want {
+			t.Errorf("%d by batch: %d, want %d", int64(n), int64(got), int64(want))
+		}
+	}
+}

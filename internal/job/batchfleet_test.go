@@ -163,7 +163,7 @@ func (f *batchFleet) gather(d flotilla.Deque, opt flotilla.Options) error {
 	b := &fakeBatch{f.number, f.orgs[f.rng.IntN(len(f.orgs))], left.Pool, rows}
 	worst := flotilla.Money(0)
 	for _, row := range rows {
-		worst += batchWorst(row.Facts.Worst)
+		worst += row.Facts.Worst.ByBatch()
 	}
 	rec := f.record(opt, b, flotilla.BatchRecord)
 	rec.Step, rec.Worst, rec.Rows, rec.Bytes = flotilla.BatchIntent, worst, indexes(rows), 1000
@@ -250,7 +250,7 @@ func (f *batchFleet) collect(ctx context.Context, d flotilla.Deque, opt flotilla
 
 func (f *batchFleet) take(ctx context.Context, d flotilla.Deque, opt flotilla.Options, b *fakeBatch, row flotilla.Row, fate string) error {
 	rec := f.record(opt, b, flotilla.OutcomeRecord)
-	rec.Row, rec.Hash, rec.Nth, rec.Worst, rec.Attempts, rec.Type = row.Index, row.Facts.Hash, row.Nth, batchWorst(row.Facts.Worst), 1, fate
+	rec.Row, rec.Hash, rec.Nth, rec.Worst, rec.Attempts, rec.Type = row.Index, row.Facts.Hash, row.Nth, row.Facts.Worst.ByBatch(), 1, fate
 	body, err := d.Body(row.Index)
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func (w *twin) pullFar(want flotilla.Chunk) (calls []int) {
 				break
 			}
 			f := w.s.row(call).Facts
-			size, worst := itemSize(w.s.name, call, f.Size), batchWorst(f.Worst)
+			size, worst := itemSize(w.s.name, call, f.Size), f.Worst.ByBatch()
 			if worst > left.Worst {
 				passed[call] = true
 				continue

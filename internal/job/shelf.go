@@ -99,19 +99,15 @@ func (s *source) shelf(call int) *shelf {
 func (s *source) weight(call int) load {
 	e := s.x.row(call)
 	w := load{
-		rows: 1, worst: batchWorst(e.worst), in: int64(e.in), out: int64(s.x.kinds[e.kind].out), room: int64(e.maxTokens),
+		rows: 1, worst: e.worst.ByBatch(), in: int64(e.in), out: int64(s.x.kinds[e.kind].out), room: int64(e.maxTokens),
 		bytes: itemSize(s.name, call, int(e.size)),
 	}
 	if r, ok := s.again[call]; ok && r.grow != nil {
 		f := &r.grow.facts
-		w.worst, w.in, w.room, w.bytes = batchWorst(f.Worst), int64(f.In), int64(f.MaxTokens), itemSize(s.name, call, f.Size)
+		w.worst, w.in, w.room, w.bytes = f.Worst.ByBatch(), int64(f.In), int64(f.MaxTokens), itemSize(s.name, call, f.Size)
 	}
 	return w
 }
-
-// batchWorst is the worst case of a call by batch: half of every price
-// (facts/claude-api.md 4.7).
-func batchWorst(sync flotilla.Money) flotilla.Money { return (sync + 1) / 2 }
 
 // putBack makes a call free.
 func (s *source) putBack(call int) {
