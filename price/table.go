@@ -142,3 +142,14 @@ func (t *Table) addRow(head, rec []string) error {
 	last.LongOver, last.Long = n, m.Prices
 	return nil
 }
+
+// PoolOf is the pool of the first of several names that the table knows; empty:
+// it knows none.
+func (t *Table) PoolOf(models []string) string {
+	for _, name := range models {
+		if m, ok := t.Lookup(name); ok {
+			return m.Pool
+		}
+	}
+	return ""
+}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/wire"
 	"github.com/flotilla-llm/flotilla/price"
 )
 
@@ -27,19 +28,6 @@ type poolLimits struct {
 // sourceRateLimits names the Rate Limits API for people.
 const sourceRateLimits = "Rate Limits API"
 
-// limitGroup is one entry of the Rate Limits API.
-type limitGroup struct {
-	Group struct {
-		Type string `json:"type"`
-	} `json:"group"`
-	GroupType string   `json:"group_type"` // version 2023-06-01, in older replies alone
-	Models    []string `json:"models"`
-	Limits    []struct {
-		Type  string  `json:"type"`
-		Value float64 `json:"value"`
-	} `json:"limits"`
-}
-
 // readRateLimits reads the limits of the org that an admin key belongs to.
 func readRateLimits(ctx context.Context, a *api, key flotilla.Key, table *price.Table) (*rateLimits, error) {
 	var me struct {
@@ -51,8 +39,8 @@ func readRateLimits(ctx context.Context, a *api, key flotilla.Key, table *price.
 	r := &rateLimits{orgID: me.ID, pools: map[string]poolLimits{}}
 	for page := ""; ; {
 		var reply struct {
-			Data     []limitGroup `json:"data"`
-			NextPage *string      `json:"next_page"`
+			Data     []wire.LimitGroup `json:"data"`
+			NextPage *string           `json:"next_page"`
 		}
 		query := url.Values{}
 		if page != "" {
@@ -72,54 +60,17 @@ func readRateLimits(ctx context.Context, a *api, key flotilla.Key, table *price.
 }
 
 // take files one entry under the pool of its models.
-func (r *rateLimits) take(g *limitGroup, table *price.Table) {
-	kind := g.Group.Type
-	if kind == "" {
-		kind = g.GroupType
+func (r *rateLimits) take(g *wire.LimitGroup, table *price.Table) {
+	if g.BatchRPM > 0 {
+		r.batchRPM = g.BatchRPM
 	}
-	switch kind {
-	case "model_group":
-		if pool := poolOf(g.Models, table); pool != "" {
-			r.pools[pool] = g.limits()
-		}
-	case "batch":
-		for _, l := range g.Limits {
-			switch l.Type {
-			case "requests_per_minute":
-				r.batchRPM = l.Value
-			case "enqueued_batch_requests":
-				r.batchQueue = l.Value
-			}
+	if g.BatchQueue > 0 {
+		r.batchQueue = g.BatchQueue
+	}
+	if pool := table.PoolOf(g.Models); pool != "" {
+		r.pools[pool] = poolLimits{
+			Limits:       flotilla.Limits{Requests: g.Requests, Input: g.Input, Output: g.Output, Source: sourceRateLimits},
+			TokensPerDay: int64(g.TokensPerDay),
 		}
 	}
-}
-
-// poolOf is the pool of the first model that our table knows.
-func poolOf(models []string, table *price.Table) string {
-	for _, name := range models {
-		if m, ok := table.Lookup(name); ok {
-			return m.Pool
-		}
-	}
-	return ""
-}
-
-func (g *limitGroup) limits() poolLimits {
-	p := poolLimits{Limits: flotilla.Limits{Source: sourceRateLimits}}
-	for _, l := range g.Limits {
-		switch l.Type {
-		case "requests_per_minute":
-			p.Requests = l.Value
-		case "input_tokens_per_minute_cache_aware", "input_tokens_per_minute":
-			// Both at once: the lower holds, cache reads aside.
-			if p.Input == 0 || l.Value < p.Input {
-				p.Input = l.Value
-			}
-		case "output_tokens_per_minute":
-			p.Output = l.Value
-		case "tokens_per_day":
-			p.TokensPerDay = int64(l.Value)
-		}
-	}
-	return p
 }

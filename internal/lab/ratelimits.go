@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/wire"
 	"github.com/flotilla-llm/flotilla/price"
 )
 
@@ -24,16 +25,6 @@ type orgLimits struct {
 	BatchQueue float64                    `json:"batch_queue"`
 }
 
-type limitGroup struct {
-	Group     struct{ Type string } `json:"group"`
-	GroupType string                `json:"group_type"` // version 2023-06-01, in older replies alone
-	Models    []string              `json:"models"`
-	Limits    []struct {
-		Type  string  `json:"type"`
-		Value float64 `json:"value"`
-	} `json:"limits"`
-}
-
 // askLimits reads the limits of the org that an admin key belongs to, whichever
 // that is.
 func (e *Env) askLimits(ctx context.Context, o *Org) (*orgLimits, error) {
@@ -49,8 +40,8 @@ func (e *Env) askLimits(ctx context.Context, o *Org) (*orgLimits, error) {
 	out := &orgLimits{OrgID: me.ID, Pools: map[string]flotilla.Limits{}, Day: map[string]float64{}}
 	for query := (url.Values{}); ; {
 		var reply struct {
-			Data     []limitGroup `json:"data"`
-			NextPage string       `json:"next_page"`
+			Data     []wire.LimitGroup `json:"data"`
+			NextPage string            `json:"next_page"`
 		}
 		if _, err := l.askJSON(ctx, patience, "/v1/organizations/rate_limits", query, &reply); err != nil {
 			return nil, err
@@ -65,51 +56,19 @@ func (e *Env) askLimits(ctx context.Context, o *Org) (*orgLimits, error) {
 	}
 }
 
-func (o *orgLimits) take(g *limitGroup, table *price.Table) {
-	kind := g.Group.Type
-	if kind == "" {
-		kind = g.GroupType
+func (o *orgLimits) take(g *wire.LimitGroup, table *price.Table) {
+	if g.BatchRPM > 0 {
+		o.BatchRPM = g.BatchRPM
 	}
-	switch kind {
-	case "model_group":
-		o.takePool(g, table)
-	case "batch":
-		for _, l := range g.Limits {
-			switch l.Type {
-			case "requests_per_minute":
-				o.BatchRPM = l.Value
-			case "enqueued_batch_requests":
-				o.BatchQueue = l.Value
-			}
-		}
+	if g.BatchQueue > 0 {
+		o.BatchQueue = g.BatchQueue
 	}
-}
-
-func (o *orgLimits) takePool(g *limitGroup, table *price.Table) {
-	pool := ""
-	for _, name := range g.Models {
-		if m, ok := table.Lookup(name); ok {
-			pool = m.Pool
-			break
-		}
-	}
+	pool := table.PoolOf(g.Models)
 	if pool == "" {
 		return
 	}
-	p := flotilla.Limits{Source: sourceAPI}
-	for _, l := range g.Limits {
-		switch l.Type {
-		case "requests_per_minute":
-			p.Requests = l.Value
-		case "input_tokens_per_minute_cache_aware", "input_tokens_per_minute":
-			if p.Input == 0 || l.Value < p.Input { // both at once: the lower holds, cache reads aside
-				p.Input = l.Value
-			}
-		case "output_tokens_per_minute":
-			p.Output = l.Value
-		case "tokens_per_day":
-			o.Day[pool] = l.Value
-		}
+	o.Pools[pool] = flotilla.Limits{Requests: g.Requests, Input: g.Input, Output: g.Output, Source: sourceAPI}
+	if g.TokensPerDay > 0 {
+		o.Day[pool] = g.TokensPerDay
 	}
-	o.Pools[pool] = p
 }
