@@ -57,6 +57,10 @@ type Config struct {
 	Trace     io.Writer                       // receives every event and action as JSON lines; nil: none
 	Notify    func(Notice)                    // told of what people should know, from the fleet's loop: must not block; nil: none
 
+	// Observe is told of every attempt that ended, from the fleet's loop: it must
+	// not block; nil: nobody is.
+	Observe func(Observation)
+
 	clock readClock // a test's clock
 }
 

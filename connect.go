@@ -103,7 +103,7 @@ func (f *Fleet) Connect(ctx context.Context) ([]OrgInfo, error) {
 	switch {
 	case f.connectErr == nil:
 	case f.opening.Err() != nil:
-		f.connectErr = errClosed
+		f.connectErr = ErrClosed
 	case ctx.Err() != nil:
 		return f.infos, ctx.Err()
 	}

@@ -26,6 +26,7 @@ type Fleet struct {
 	cfg    Config
 	prices *price.Table
 	keyer  *wire.Keyer
+	keyers keyers // of requests that say otherwise
 	keys   *strings.Replacer
 	clock  *clock
 
@@ -113,6 +114,7 @@ func New(cfg Config) (*Fleet, error) {
 		return nil, err
 	}
 	f.keyer = wire.NewKeyer(provider, cfg.Version, cfg.Betas)
+	f.keyers.provider, f.keyers.version = provider, cfg.Version
 	f.inbox.ready = make(chan struct{}, 1)
 	f.opening, f.hangUp = context.WithCancel(context.Background())
 	if err := cfg.check(); err != nil {
@@ -138,7 +140,7 @@ func (f *Fleet) Close() error {
 	f.hangUp()
 	f.connecting <- struct{}{}
 	if !f.connected.Load() {
-		f.connectErr = errClosed
+		f.connectErr = ErrClosed
 		f.connected.Store(true)
 	}
 	<-f.connecting
@@ -156,15 +158,7 @@ func (f *Fleet) Close() error {
 // Weigh reads the facts out of a body. The error says what is wrong with the
 // body, or that its model is unknown (*UnknownModelError).
 func (f *Fleet) Weigh(body []byte) (Facts, error) {
-	w, err := wire.Parse(body)
-	if err != nil {
-		return Facts{}, err
-	}
-	m, ok := f.prices.Lookup(w.Model)
-	if !ok {
-		return Facts{}, &UnknownModelError{Model: w.Model}
-	}
-	return f.facts(&w, m, body), nil
+	return f.weigh(body, f.keyer)
 }
 
 // Provider names whose answers a base URL gives: scheme, host and port. It is

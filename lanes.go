@@ -3,6 +3,7 @@ package flotilla
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -216,6 +217,26 @@ func (f *Fleet) flyingIn(g *group) int {
 // flight, or a source may give more at any moment.
 func (f *Fleet) backlog() bool {
 	return len(f.calls) > len(f.attempts) || slices.ContainsFunc(f.streams, func(s *stream) bool { return !s.ended() && !s.closed && !s.eof })
+}
+
+// PauseLane holds a lane, so that it takes no calls or batches, or lets it go on.
+// org, pool and tier are LaneState's; the error says that there is no such lane,
+// or that the fleet is closed.
+func (f *Fleet) PauseLane(org, pool, tier string, paused bool) error {
+	found, err := ask(context.Background(), f, func(now time.Duration) bool {
+		for id := range f.lanes {
+			l := &f.lanes[id]
+			if l.org.Name == org && l.pool.name == pool && tierName(l.tier) == tier {
+				f.step(now, &sched.PauseLane{Lane: sched.LaneID(id), Paused: paused})
+				return true
+			}
+		}
+		return false
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("no lane %s, %s, %s: a lane opens with its first call", org, pool, tier)
+	}
+	return err
 }
 
 // model numbers models, for refusals that are the model's.

@@ -43,6 +43,12 @@ type Options struct {
 	// *CanceledError. Nothing is sent. The Deadline bounds the wait.
 	CancelBatches bool
 
+	Pots []*Pot       // further caps, shared with other streams and lines of the fleet
+	Caps <-chan Money // new values of MaxSpend while it runs (0: no cap; negative: nothing more may be spent); nil: none
+	// Client is whose stream it is, for Snapshot and Observe; empty: nobody's in
+	// particular.
+	Client string
+
 	Priority Priority
 	Weight   float64 // share among streams of one priority; 0: 1
 

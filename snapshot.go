@@ -12,6 +12,23 @@ type Snapshot struct {
 	At      time.Time // scaled clock
 	Lanes   []LaneState
 	Batches []BatchState // oldest first
+	Streams []StreamState
+}
+
+// StreamState is a Carry, a Dispatch or a Line as it stands.
+type StreamState struct {
+	Client     string // Options.Client or LineOptions.Name
+	Job        int64  // of the Store; 0: none
+	Line       bool   // it is a Line
+	Priority   Priority
+	Weight     float64
+	Queued     int           // calls that wait for their turn
+	InFlight   int           // attempts
+	OldestWait time.Duration // how long the call that is next has waited; 0: none waits
+	Settled    int64         // calls
+	Spent      Money         // since it began, worst cases in doubt included
+	Cap        Money         // its MaxSpend; negative: none
+	Paused     bool
 }
 
 // BatchState is a batch as it stands.
@@ -48,6 +65,14 @@ type LaneState struct {
 	Queued, QueuedByOthers, Queue int64
 
 	Overloaded int64 // attempts that an overloaded provider refused
+
+	// The server's token buckets as we believe them, in requests and tokens (not a
+	// minute); zero: unknown.
+	Capacity, Level      Limits
+	SoftFloor, HardFloor Limits           // below the first we slow to a trickle, below the second nothing goes
+	Refused              map[string]int64 // attempts by the name of their refusal, as in Observation.Class; only those that occurred
+	Cost                 Money            // of all attempts on it, worst cases in doubt included
+	Paused               bool             // a person held it: Fleet.PauseLane
 }
 
 // Snapshot asks the loop how every lane stands. It costs the loop a few
@@ -62,7 +87,7 @@ func (f *Fleet) Snapshot(ctx context.Context) (Snapshot, error) {
 	case <-ctx.Done():
 		return Snapshot{}, ctx.Err()
 	case <-f.done:
-		return Snapshot{}, errClosed
+		return Snapshot{}, ErrClosed
 	}
 }
 

@@ -20,6 +20,7 @@ const (
 	AttemptRecord                   // an attempt ended and did not settle its call
 	OutcomeRecord                   // a call reached its final outcome (this closes its last attempt too)
 	BatchRecord                     // a batch came a step further: see BatchStep
+	BlockRecord                     // money was reserved ahead for a line's calls, or what is left of it freed: BlockOpen, BlockClosed
 )
 
 // Record is one row of a Store.
@@ -44,12 +45,19 @@ type Record struct {
 	// number of its intent; 0: none. Such an outcome or attempt moves Worst (the
 	// row's worst case by batch) from what the batch reserves to Charged.
 	Batch   int64
-	Step    BatchStep // batch records
+	Step    BatchStep // batch and block records
 	BatchID string    // BatchMade: the provider's id
 	OrgID   string    // batch records: the org's id, as the API names it; empty: unknown
 	Sure    bool      // BatchMade: proven ours
 	Rows    []int     // BatchIntent: the rows it is to carry
 	Bytes   int64     // BatchIntent: of its create
+
+	// Block records, and outcomes and attempts of a line's calls: the number of the
+	// block of money they draw on, unique in the job; 0: none. A block reserves
+	// Worst ahead, in place of an intent for each call; such an outcome or attempt
+	// moves its own Worst from the block to Charged. After a crash what is left of
+	// an open block is in doubt.
+	Block int64
 
 	// Outcomes.
 	Type       string // succeeded, errored, expired, canceled
@@ -76,4 +84,7 @@ const (
 	BatchCanceling                  // its end was asked for
 	BatchClosed                     // its results were taken in, or it was never made
 	BatchLost                       // it can no longer be asked: what is left of its worst case stays in doubt
+
+	BlockOpen   // of a BlockRecord: Worst is reserved
+	BlockClosed // … nothing draws on it any more: what is left of its Worst is free again
 )

@@ -122,13 +122,14 @@ func (f *Fleet) Carry(ctx context.Context, src Source, opt Options) (Report, err
 	case <-s.finished:
 	case <-f.done:
 		if !s.ended() {
-			return Report{Cause: Stopped}, cmp.Or(f.fatal, errClosed)
+			return Report{Cause: Stopped}, cmp.Or(f.fatal, ErrClosed)
 		}
 	}
 	return s.report, s.err
 }
 
-var errClosed = errors.New("the fleet is closed")
+// ErrClosed says that the fleet was closed, or is being closed.
+var ErrClosed = errors.New("the fleet is closed")
 
 // open registers a stream with the core.
 func (f *Fleet) open(now time.Duration, s *stream) {

@@ -16,7 +16,7 @@ import (
 var canonicals = sync.Pool{New: func() any { return new([]byte) }}
 
 // facts turns what a body says into what the scheduler and the ledger need.
-func (f *Fleet) facts(w *wire.Facts, m price.Model, body []byte) Facts {
+func (f *Fleet) facts(w *wire.Facts, m price.Model, body []byte, keyer *wire.Keyer) Facts {
 	scratch := canonicals.Get().(*[]byte)
 	canonical := wire.Canonical((*scratch)[:0], body)
 	out := Facts{
@@ -25,7 +25,7 @@ func (f *Fleet) facts(w *wire.Facts, m price.Model, body []byte) Facts {
 		// A workspace may have "us" as its default: only a body that says "global"
 		// is certain not to pay for it.
 		Worst: m.Worst(w.InUpper(), w.MaxTokens, w.Cache5m, w.Cache1h, w.Geo != "global", w.Speed == "fast", false),
-		Hash:  f.keyer.Key(canonical), Body: wire.BodyHash(canonical),
+		Hash:  keyer.Key(canonical), Body: wire.BodyHash(canonical),
 	}
 	*scratch = canonical
 	canonicals.Put(scratch)
