@@ -109,14 +109,14 @@ func (b *Batch) customID(i int) string {
 func (w *world) batchReply(b *Batch, i int, r RowResult) reply {
 	x := &Exchange{Arrival: Arrival{Model: models["claude-sonnet-4-6"], Hash: [16]byte{byte(i), byte(i >> 8), byte(i >> 16)}}}
 	p := reply{x: x, tier: "null", by: batchTier}
-	prompt := ""
+	var a asked
 	if b.upload != nil {
-		x.Arrival, prompt = b.upload.rows[i].arrival, b.upload.rows[i].prompt
+		x.Arrival, a = b.upload.rows[i].arrival, b.upload.rows[i].asked
 	}
 	x.Usage, x.Full, x.Stop = r.Usage, r.Usage.Output, r.Stop
 	p.key, p.geo = w.model.answerKey(x.Hash, r.Answer), geoOf(&catalog[x.Model], x.US)
-	if b.upload != nil && len(w.rules) > 0 {
-		p.text = w.compose(prompt, p.key, x.MaxTokens).text
+	if b.upload != nil && a.shapes(w) {
+		p.composed = w.compose(&a, p.key, x.MaxTokens)
 	}
 	return p
 }

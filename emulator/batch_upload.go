@@ -16,7 +16,7 @@ type uploaded struct {
 	id      string
 	arrival Arrival   // Invalid where there is a fault
 	fault   *apiError // of params, which are looked at when the row is processed
-	prompt  string    // for answer rules; empty where the scenario has none
+	asked   asked
 }
 
 // weigh reads the params of all rows as the API does when it processes them
@@ -41,21 +41,17 @@ func (w *world) weighRow(params []byte, now time.Time, version string, betas []s
 	if e != nil {
 		return uploaded{arrival: Arrival{Invalid: true}, fault: e}
 	}
-	row := uploaded{arrival: req.arrival(params)}
-	if len(w.rules) > 0 {
-		row.prompt = strings.Clone(req.prompt())
-	}
-	return row
+	return uploaded{arrival: req.arrival(params), asked: w.asked(req)}
 }
 
-// row is what the model asks of a row when it is processed: with answer rules,
-// the answer that comes next then. The world is locked.
+// row is what the model asks of a row when it is processed: where its words are
+// composed, the answer that comes next then. The world is locked.
 func (w *world) row(u *upload) func(i int) Arrival {
 	return func(i int) Arrival {
 		r := &u.rows[i]
 		a := r.arrival
-		if len(w.rules) > 0 && !a.Invalid {
-			c := w.compose(r.prompt, w.model.answerKey(a.Hash, w.model.NextAnswer(a.Hash)), a.MaxTokens)
+		if !a.Invalid && r.asked.shapes(w) {
+			c := w.compose(&r.asked, w.model.answerKey(a.Hash, w.model.NextAnswer(a.Hash)), a.MaxTokens)
 			a.Out, a.Stop = c.out, c.stop
 		}
 		return a

@@ -58,6 +58,8 @@ const (
 	MaxTokens
 	Refusal
 	WindowExceeded // prompt and answer filled the context window
+	StopSequence   // one of stop_sequences would have followed
+	ToolUse        // a tool is called
 )
 
 // Arrival is one POST /v1/messages that has been read whole.

@@ -7,16 +7,16 @@ import (
 
 // reply is what an admitted exchange answers, as JSON and events are made of.
 type reply struct {
+	composed
 	x    *Exchange
 	key  key // of the answer
-	text string
 	geo  string
 	tier string // usage.speed as JSON
 	by   string // usage.service_tier
 }
 
-func (w *world) newReply(x *Exchange, r *request, text string) reply {
-	p := reply{x: x, key: w.model.answerKey(x.Hash, x.Answer), text: text, geo: geoOf(r.entry, r.geo == "us"), tier: "null", by: standardTier}
+func (w *world) newReply(x *Exchange, r *request, c composed) reply {
+	p := reply{composed: c, x: x, key: w.model.answerKey(x.Hash, x.Answer), geo: geoOf(r.entry, r.geo == "us"), tier: "null", by: standardTier}
 	switch {
 	case x.Fast:
 		p.tier = `"fast"`
@@ -43,7 +43,10 @@ func geoOf(e *entry, us bool) string {
 	return "global"
 }
 
-var stopText = [...]string{EndTurn: "end_turn", MaxTokens: "max_tokens", Refusal: "refusal", WindowExceeded: "model_context_window_exceeded"}
+var stopText = [...]string{
+	EndTurn: "end_turn", MaxTokens: "max_tokens", Refusal: "refusal", WindowExceeded: "model_context_window_exceeded",
+	StopSequence: "stop_sequence", ToolUse: "tool_use",
+}
 
 const refusalDetails = `{"type":"refusal","category":null,"explanation":null}`
 
@@ -66,18 +69,32 @@ func (p *reply) appendHead(b []byte) []byte {
 // appendMessage appends the whole Message.
 func (p *reply) appendMessage(b []byte) []byte {
 	b = p.appendHead(b)
-	if p.x.Full > 0 {
+	switch {
+	case p.tool != "":
+		b = p.appendCall(b, p.text)
+	case p.x.Full > 0:
 		b = append(b, `{"type":"text","text":`...)
 		b = p.appendText(b, 0, 1)
 		b = append(b, `,"citations":null}`...)
 	}
 	b = append(b, `],"stop_reason":"`...)
-	b = append(b, stopText[p.x.Stop]...)
-	b = append(b, `","stop_sequence":null,"stop_details":`...)
-	b = append(b, p.stopDetails()...)
+	b = p.appendStop(b)
 	b = append(b, `,"container":null,"diagnostics":null,"usage":`...)
 	b = p.appendUsage(b, p.x.Usage.Output)
 	return append(b, '}')
+}
+
+// appendStop appends from the value of stop_reason on, without its first quote.
+func (p *reply) appendStop(b []byte) []byte {
+	b = append(b, stopText[p.x.Stop]...)
+	b = append(b, `","stop_sequence":`...)
+	if p.x.Stop == StopSequence {
+		b = appendString(b, p.seq)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = append(b, `,"stop_details":`...)
+	return append(b, p.stopDetails()...)
 }
 
 func (p *reply) appendUsage(b []byte, output int64) []byte {
@@ -105,7 +122,7 @@ func (p *reply) appendUsage(b []byte, output int64) []byte {
 
 // appendText appends part i of n of the answer's text, as a JSON string.
 func (p *reply) appendText(b []byte, i, n int64) []byte {
-	if p.text != "" {
+	if p.text != "" || p.x.Stop == StopSequence {
 		return appendString(b, part(p.text, i, n))
 	}
 	b = append(b, '"')

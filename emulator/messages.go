@@ -26,6 +26,7 @@ func (s *Server) messages(rw http.ResponseWriter, r *http.Request) {
 	}
 	a := req.arrival(buf.Bytes())
 	a.Org, a.Reused = org, isReused(r)
+	words := w.asked(req)
 	pass := s.order.enter(r.Context(), r)
 	w.mu.Lock()
 	now := s.now(w)
@@ -39,14 +40,14 @@ func (s *Server) messages(rw http.ResponseWriter, r *http.Request) {
 	}
 	a.Fault = hit.forced()
 	c := composed{}
-	if len(w.rules) > 0 {
-		c = w.compose(req.prompt(), w.model.answerKey(a.Hash, w.model.NextAnswer(a.Hash)), a.MaxTokens)
+	if words.shapes(w) {
+		c = w.compose(&words, w.model.answerKey(a.Hash, w.model.NextAnswer(a.Hash)), a.MaxTokens)
 		a.Out, a.Stop = c.out, c.stop
 	}
 	x := w.model.Arrive(now, a)
 	w.mu.Unlock()
 	pass()
-	s.respond(rw, r, w, x, req, c.text, hit)
+	s.respond(rw, r, w, x, req, c, hit)
 }
 
 // accept lets a request in: key, version, workspace, body.
@@ -94,7 +95,7 @@ func (s *Server) turnAway(rw http.ResponseWriter, r *http.Request, w *world, req
 }
 
 // respond shows an exchange to the client when its times come.
-func (s *Server) respond(rw http.ResponseWriter, r *http.Request, w *world, x *Exchange, req *request, text string, hit *strike) {
+func (s *Server) respond(rw http.ResponseWriter, r *http.Request, w *world, x *Exchange, req *request, c composed, hit *strike) {
 	switch {
 	case x.Fault == ReusedReset:
 		s.release(w, x)
@@ -102,9 +103,9 @@ func (s *Server) respond(rw http.ResponseWriter, r *http.Request, w *world, x *E
 	case x.Class != Admitted:
 		s.refuse(rw, w, x, hit)
 	case x.Stream && x.Fault != DropBefore:
-		s.stream(rw, r, w, w.newReply(x, req, text), hit)
+		s.stream(rw, r, w, w.newReply(x, req, c), hit)
 	default:
-		s.whole(rw, r, w, w.newReply(x, req, text), hit)
+		s.whole(rw, r, w, w.newReply(x, req, c), hit)
 	}
 }
 

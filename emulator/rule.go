@@ -3,6 +3,7 @@ package emulator
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode/utf8"
@@ -19,26 +20,53 @@ func newRule(r AnswerRule) (rule, error) {
 	return compiled, err
 }
 
-// composed is what a rule says to one prompt.
+// composed is what is said to one prompt.
 type composed struct {
-	text string // empty: filler words
+	text string // empty: filler words; with tool its input, as JSON
 	out  int64  // tokens; 0: as without a rule
 	stop Stop
+	tool string // that is called; "": the answer is text
+	seq  string // the stop sequence it ends at, with [StopSequence]
 }
 
-// compose finds the rule for a prompt and makes its answer, keyed as that
-// complete answer to the body is.
-func (w *world) compose(prompt string, k key, maxTokens int64) composed {
+// compose makes the words of an answer, keyed as that complete answer to the
+// body is: by the rule for the prompt, as a call of a tool, and up to a stop
+// sequence.
+func (w *world) compose(a *asked, k key, maxTokens int64) composed {
+	c, tool := w.byRule(a, k, maxTokens)
+	switch {
+	case maxTokens == 0 || c.stop == Refusal:
+		return c
+	case tool != "":
+		return toolCall(tool, c.text, maxTokens)
+	case a.forced != "":
+		return toolCall(a.forced, a.input, maxTokens)
+	case len(a.stops) > 0:
+		return w.cutAtStop(c, a.stops, k, maxTokens)
+	}
+	return c
+}
+
+// byRule finds the rule for a prompt, and the tool that it calls, if any.
+func (w *world) byRule(a *asked, k key, maxTokens int64) (c composed, tool string) {
 	for i := range w.rules {
 		r := &w.rules[i]
-		at := r.match.FindStringSubmatchIndex(prompt)
+		at := r.match.FindStringSubmatchIndex(a.prompt)
 		if at == nil {
 			continue
 		}
-		expanded := string(r.match.ExpandString(nil, r.Template, prompt, at))
-		return r.answer(k, expanded, maxTokens, &w.model.sc)
+		expanded := string(r.match.ExpandString(nil, r.Template, a.prompt, at))
+		if r.Tool != "" && slices.Contains(a.tools, r.Tool) {
+			tool = r.Tool
+		}
+		return r.answer(k, expanded, maxTokens, &w.model.sc), tool
 	}
-	return composed{}
+	return composed{}, ""
+}
+
+// callsTools says whether any rule does.
+func (w *world) callsTools() bool {
+	return slices.ContainsFunc(w.rules, func(r rule) bool { return r.Tool != "" })
 }
 
 func (r *rule) answer(k key, expanded string, maxTokens int64, sc *Scenario) composed {

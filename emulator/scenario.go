@@ -114,6 +114,9 @@ type AnswerRule struct {
 	// 0 100}} a whole number, {{pick "a" "b"}} one of several, {{words 12}}
 	// filler. Empty: filler words of the usual length.
 	Template string `yaml:"template"`
+	// Tool names a tool that is called, with Template as its input in JSON,
+	// where the request has one of that name; elsewhere Template is the text.
+	Tool string `yaml:"tool"`
 	// Shares of matching answers that the model refuses (stop_reason refusal),
 	// that are cut in the middle (max_tokens), that are filler words in place
 	// of the template.

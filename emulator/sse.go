@@ -116,15 +116,30 @@ func (p *reply) appendStart(b []byte) []byte {
 	b = append(b, eventEnd...)
 	if p.x.Full > 0 {
 		b = appendEvent(b, "content_block_start")
-		b = append(b, `,"index":0,"content_block":{"type":"text","text":""}`+eventEnd...)
+		b = append(b, `,"index":0,"content_block":`...)
+		b = p.appendBlock(b)
+		b = append(b, eventEnd...)
 	}
 	b = appendEvent(b, "ping")
 	return append(b, eventEnd...)
 }
 
+// appendBlock appends the content block as it begins: without its content.
+func (p *reply) appendBlock(b []byte) []byte {
+	if p.tool != "" {
+		return p.appendCall(b, "{}")
+	}
+	return append(b, `{"type":"text","text":""}`...)
+}
+
 func (p *reply) appendDelta(b []byte, i, n int64) []byte {
 	b = appendEvent(b, "content_block_delta")
-	b = append(b, `,"index":0,"delta":{"type":"text_delta","text":`...)
+	b = append(b, `,"index":0,"delta":{"type":`...)
+	if p.tool != "" {
+		b = append(b, `"input_json_delta","partial_json":`...)
+	} else {
+		b = append(b, `"text_delta","text":`...)
+	}
 	b = p.appendText(b, i, n)
 	return append(b, '}', '}', '\n', '\n')
 }
@@ -136,9 +151,7 @@ func (p *reply) appendEnd(b []byte) []byte {
 	}
 	b = appendEvent(b, "message_delta")
 	b = append(b, `,"delta":{"stop_reason":"`...)
-	b = append(b, stopText[p.x.Stop]...)
-	b = append(b, `","stop_sequence":null,"stop_details":`...)
-	b = append(b, p.stopDetails()...)
+	b = p.appendStop(b)
 	b = append(b, `,"container":null},"usage":{"input_tokens":`...)
 	b = strconv.AppendInt(b, p.x.Usage.Input, 10)
 	b = append(b, `,"cache_creation_input_tokens":`...)
