@@ -66,6 +66,8 @@ func (a *appending) record(r *flotilla.Record) error {
 		return a.outcome(b, r, ln, day)
 	case flotilla.BatchRecord:
 		return a.batch(b, r, ln, day)
+	case flotilla.BlockRecord:
+		return a.block(b, r, ln, day)
 	}
 	return fmt.Errorf("record of unknown kind %d", r.Kind)
 }
@@ -111,6 +113,10 @@ type ended struct {
 func (a *appending) end(b *book, r *flotilla.Record, day int) (ended, error) {
 	if r.Batch != 0 {
 		return a.rowEnd(b, r)
+	}
+	b.rows = max(b.rows, r.Row+1)
+	if r.Block != 0 {
+		return a.callEnd(b, r, day)
 	}
 	return ended{r.Attempt, due{b.run, b.end(r.Attempt, day, r.Charged)}}, nil
 }
@@ -182,6 +188,12 @@ func (a *appending) flush() error {
 	}
 	for _, b := range a.books {
 		if err := a.j.writeBatches(b); err != nil {
+			return err
+		}
+		if err := a.j.writeBlocks(b); err != nil {
+			return err
+		}
+		if err := a.j.writeRows(b); err != nil {
 			return err
 		}
 		if err := a.j.writeSums(b); err != nil {

@@ -15,6 +15,7 @@ type Audit struct {
 	Booked  flotilla.Money // what the sums say of the job
 	Counted flotilla.Money // what its records say; cleared doubts taken off
 	Adrift  []int64        // numbers of batches whose rows, or money, are not those that its records leave
+	Blocks  []int64        // numbers of blocks whose money cannot be right
 
 	// Of OUT, where lines were given.
 	Missing []int // settled rows without a line
@@ -24,9 +25,10 @@ type Audit struct {
 
 // Doubt is an attempt that may have been answered and billed.
 type Doubt struct {
-	Row       int
-	Attempt   int64 // 0: a batch carried it
+	Row       int   // -1: of no row, but what was left of a Block
+	Attempt   int64 // 0: a batch carried it, or it is of a Block
 	Batch     int64 // the number of that batch's intent; 0: none
+	Block     int64 // the number of a line's block of money that was open when its process died; 0: none
 	At        time.Time
 	Org       string
 	Model     string
@@ -69,7 +71,8 @@ func (a *Audit) compare(row, lines int, settled bool) {
 	}
 }
 
-const doubtColumns = `SELECT row, max(attempt, 0), coalesce((SELECT number FROM batch WHERE id = -attempt), 0), at, charged, doubt,
+const doubtColumns = `SELECT row, max(attempt, 0), coalesce((SELECT number FROM batch WHERE id = -attempt AND row >= 0), 0),
+	coalesce((SELECT number FROM block WHERE id = -attempt AND row < 0), 0), at, charged, doubt,
 	(SELECT org FROM lane WHERE id = lane), (SELECT model FROM lane WHERE id = lane) `
 
 // openAttempts and openOutcomes are the attempts of a job that are in doubt and
@@ -91,6 +94,9 @@ func (a *Audit) read(l *link, job int64, st *State) (err error) {
 	if err := a.batches(l, job); err != nil {
 		return err
 	}
+	if err := l.each(a.block, `SELECT number FROM block WHERE job = ? AND (closed > 0 AND held <> 0 OR held < 0 OR held > worst) ORDER BY id`, job); err != nil {
+		return err
+	}
 	if a.Booked, err = spentOf(l, job); err != nil {
 		return err
 	}
@@ -106,9 +112,9 @@ func (a *Audit) read(l *link, job int64, st *State) (err error) {
 func (a *Audit) doubt(rows *sql.Rows, st *State) error {
 	var d Doubt
 	var at, doubt int64
-	err := rows.Scan(&d.Row, &d.Attempt, &d.Batch, &at, &d.Worst, &doubt, &d.Org, &d.Model)
+	err := rows.Scan(&d.Row, &d.Attempt, &d.Batch, &d.Block, &at, &d.Worst, &doubt, &d.Org, &d.Model)
 	d.At, d.Crashed = time.Unix(0, at), doubt == lost
-	d.Succeeded = d.Row < st.Rows() && st.Outcome(d.Row) == Succeeded
+	d.Succeeded = d.Row >= 0 && d.Row < st.Rows() && st.Outcome(d.Row) == Succeeded
 	a.Doubts = append(a.Doubts, d)
 	return err
 }
@@ -143,5 +149,12 @@ func (a *Audit) doubled(rows *sql.Rows) error {
 	var d Doubled
 	err := rows.Scan(&d.Row, &d.Answers)
 	a.Doubled = append(a.Doubled, d)
+	return err
+}
+
+func (a *Audit) block(rows *sql.Rows) error {
+	var number int64
+	err := rows.Scan(&number)
+	a.Blocks = append(a.Blocks, number)
 	return err
 }

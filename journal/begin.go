@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/hex"
@@ -27,7 +28,29 @@ type JobSpec struct {
 	// Fresh starts a new job where the one found has finished (--no-cache); one
 	// that is unfinished goes on all the same.
 	Fresh bool
+
+	Client string // of the gateway, whose job it is; empty: none's
+	Kind   string // one of the kinds below; empty: KindRun
+	// Shape is what makes the job's rows again, as JSON without secrets, for
+	// [JobInfo]; nil: what an earlier Begin said stands.
+	Shape json.RawMessage
 }
+
+// Kinds of jobs.
+const (
+	KindRun     = "run"
+	KindJudge   = "judge"
+	KindMeasure = "measure"
+	// KindServe is of a gateway's single calls. Such a job grows: N is how many
+	// rows it has had, [JobSpec] says nothing of it.
+	KindServe = "serve"
+	KindBatch = "batch" // created by a gateway's client
+)
+
+func (s *JobSpec) kind() string { return cmp.Or(s.Kind, KindRun) }
+
+// grows says that a job's rows are numbered as they come.
+func (s *JobSpec) grows() bool { return s.Kind == KindServe }
 
 func (s *JobSpec) realm() Realm { return Realm{s.Provider, s.Emulated} }
 
@@ -68,7 +91,10 @@ func (j *Journal) Begin(ctx context.Context, spec JobSpec) (*Job, error) {
 			return err
 		}
 		var err error
-		job.book, err = j.openRun(job.ID, spec.realm().String())
+		job.book, err = j.openRun(job.ID, spec.realm().String(), spec.Client)
+		if err == nil {
+			job.book.grows = spec.grows()
+		}
 		return err
 	})
 	if err != nil {
@@ -91,8 +117,12 @@ func (job *Job) find() error {
 		return err
 	}
 	job.Resumed = true
-	_, err = l.exec("UPDATE job SET state = ?, signal = 0, ended = NULL, command = ?, n = ?, template = ? WHERE id = ?",
-		Running, job.spec.Command, job.spec.N, int64(job.spec.Template), job.ID)
+	// A job of a command forgets the cap that was set while it ran, for the
+	// command's own; the gateway's have no other word of a person's.
+	s := &job.spec
+	_, err = l.exec(`UPDATE job SET state = ?1, signal = 0, ended = NULL, command = ?2, n = CASE WHEN ?3 = 'serve' THEN n ELSE ?4 END, template = ?5,
+		cap = CASE WHEN ?3 IN ('serve', 'batch') THEN cap END, shape = CASE ?6 WHEN '' THEN shape ELSE ?6 END, kind = ?3, client = ?7 WHERE id = ?8`,
+		Running, s.Command, s.kind(), s.N, int64(s.Template), string(s.Shape), s.Client, job.ID)
 	return err
 }
 
@@ -124,9 +154,14 @@ func (job *Job) create() error {
 	}
 	s := &job.spec
 	job.Left = Running
-	job.ID, err = l.insert(`INSERT INTO job(key, identity, provider, emulated, command, inputs, n, created, state, first_attempt, first_outcome, template)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		job.Key, s.Identity[:], s.Provider, s.Emulated, s.Command, string(inputs), s.N, job.j.opt.Now().UnixNano(), Running, at.attempt, at.outcome, int64(s.Template))
+	n := s.N
+	if s.grows() {
+		n = 0
+	}
+	job.ID, err = l.insert(`INSERT INTO job(key, identity, provider, emulated, command, inputs, n, created, state, first_attempt, first_outcome, template, kind, client, shape)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		job.Key, s.Identity[:], s.Provider, s.Emulated, s.Command, string(inputs), n, job.j.opt.Now().UnixNano(), Running, at.attempt, at.outcome, int64(s.Template),
+		s.kind(), s.Client, string(s.Shape))
 	return err
 }
 
@@ -152,13 +187,13 @@ func (j *Journal) bookOf(job int64) (*book, error) {
 		return b, nil
 	}
 	if job == 0 {
-		return j.openRun(0, "")
+		return j.openRun(0, "", "")
 	}
 	return nil, fmt.Errorf("job %d was not begun here", job)
 }
 
 // openRun writes a run of ours and keeps its book.
-func (j *Journal) openRun(job int64, realm string) (*book, error) {
+func (j *Journal) openRun(job int64, realm, client string) (*book, error) {
 	at, err := j.sequences()
 	if err != nil {
 		return nil, err
@@ -167,8 +202,8 @@ func (j *Journal) openRun(job int64, realm string) (*book, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := j.w.insert("INSERT INTO run(job, proc, realm, opened, low_intent, low_attempt, low_outcome) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		job, j.proc, word, j.opt.Now().UnixNano(), at.intent, at.attempt, at.outcome)
+	id, err := j.w.insert("INSERT INTO run(job, proc, realm, opened, low_intent, low_attempt, low_outcome, client) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		job, j.proc, word, j.opt.Now().UnixNano(), at.intent, at.attempt, at.outcome, client)
 	if err != nil {
 		return nil, err
 	}

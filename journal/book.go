@@ -18,6 +18,12 @@ type book struct {
 	changed []*batch         // of them, those that this transaction changed
 	loaded  bool             // all open ones of earlier runs are among them
 
+	blocks map[int64]*block // by number, those that were asked for
+	drawn  []*block         // of them, those that this transaction changed
+
+	grows bool // its rows are numbered as they come
+	rows  int  // of one that grows: beyond the largest of this transaction
+
 	spans []*span // of open intents, oldest first
 	low   int64   // intent id below which the run row says none is open
 
@@ -55,7 +61,7 @@ type change struct {
 }
 
 func newBook(run, job int64, realm string, at sequences) *book {
-	return &book{run: run, job: job, realm: realm, born: true, low: at.intent, open: map[int64]openIntent{}, wins: map[int64]int64{}, sums: map[due]*sum{}, batches: map[int64]*batch{}}
+	return &book{run: run, job: job, realm: realm, born: true, low: at.intent, open: map[int64]openIntent{}, wins: map[int64]int64{}, sums: map[due]*sum{}, batches: map[int64]*batch{}, blocks: map[int64]*block{}}
 }
 
 func (b *book) sum(day int) *sum { return b.sumOf(due{b.run, day}) }
@@ -122,9 +128,10 @@ func (b *book) finish(committed bool) {
 		}
 		// How batches stand is read again from what was committed.
 		clear(b.batches)
+		clear(b.blocks)
 		b.loaded = false
 	}
-	b.undo, b.born, b.changed = b.undo[:0], false, b.changed[:0]
+	b.undo, b.born, b.changed, b.drawn, b.rows = b.undo[:0], false, b.changed[:0], b.drawn[:0], 0
 	clear(b.sums)
 	for len(b.spans) > 0 && b.spans[0].live == 0 {
 		b.spans = b.spans[1:]

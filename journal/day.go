@@ -55,18 +55,23 @@ func (j *Journal) spending(ctx context.Context, doing string, job int64, fn func
 	})
 }
 
-// taken is what a run has of a day: what it was granted, or more where it spends
-// without asking.
-const taken = "sum(max(granted, spent + open + held))"
+// dayParts are what runs have of a day, ?1. What is left of a block that was
+// opened before and is not closed counts too: a call drawn on it may be sent
+// today, and no day may be believed cheaper than it can become.
+const dayParts = `WITH part(run, granted, used) AS (
+	SELECT run, granted, spent + open + held FROM spend WHERE day = ?1
+	UNION ALL SELECT run, 0, held FROM block WHERE closed = 0 AND day < ?1) `
+
+// takenParts is what each run has of a day: what it was granted, or more where
+// it spends without asking.
+const takenParts = dayParts + "SELECT coalesce(sum(max(g, u)), 0), coalesce(sum(u), 0) FROM (SELECT sum(granted) g, sum(used) u FROM part"
 
 func (j *Journal) grant(run int64, day int, want, limit flotilla.Money) (a Allowance, err error) {
-	all, err := j.w.number("SELECT "+taken+" FROM spend WHERE day = ?", day)
-	if err != nil {
+	var all, used, granted, own int64
+	if err := j.w.one([]any{&all, &used}, takenParts+" GROUP BY run)", day); err != nil {
 		return a, err
 	}
-	var granted, own int64
-	err = j.w.one([]any{&granted, &own}, "SELECT coalesce("+taken+", 0), coalesce(sum(spent + open + held), 0) FROM spend WHERE day = ? AND run = ?", day, run)
-	if err != nil {
+	if err := j.w.one([]any{&granted, &own}, takenParts+" WHERE run = ?2)", day, run); err != nil {
 		return a, err
 	}
 	more := min(want, max(limit-flotilla.Money(all), 0))
@@ -77,10 +82,23 @@ func (j *Journal) grant(run int64, day int, want, limit flotilla.Money) (a Allow
 }
 
 // SpentOn is what all runs sent on the local day of at have spent or reserved.
+// What is left of a block counts on each day that it is open.
 func (j *Journal) SpentOn(ctx context.Context, at time.Time) (spent flotilla.Money, err error) {
 	_, _, day := dayBounds(at, j.opt.Location)
 	err = j.read(ctx, "sum the money of the day", func(l *link) error {
-		n, err := l.number("SELECT sum(spent + open + held) FROM spend WHERE day = ?", day)
+		n, err := l.number(dayParts+"SELECT sum(used) FROM part", day)
+		spent = flotilla.Money(n)
+		return err
+	})
+	return spent, err
+}
+
+// SpentBy is [Journal.SpentOn] of the jobs of one client of the gateway, those
+// removed since included.
+func (j *Journal) SpentBy(ctx context.Context, client string, at time.Time) (spent flotilla.Money, err error) {
+	_, _, day := dayBounds(at, j.opt.Location)
+	err = j.read(ctx, "sum the money of "+client, func(l *link) error {
+		n, err := l.number(dayParts+"SELECT sum(used) FROM part WHERE run IN (SELECT id FROM run WHERE client = ?2)", day, client)
 		spent = flotilla.Money(n)
 		return err
 	})

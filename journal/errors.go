@@ -104,6 +104,8 @@ func (e *NoJobError) Error() string {
 	return fmt.Sprintf("no job has an id that begins with %q", e.Prefix)
 }
 
+func noJob(job int64) error { return fmt.Errorf("there is no job %d", job) }
+
 // classify gives the error of SQLite or the file system at path its type, so
 // that a caller can branch with errors.As, and what was being done.
 func classify(doing, path string, err error) error {

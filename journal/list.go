@@ -19,13 +19,17 @@ type JobInfo struct {
 	Key      string // short hex, for people
 	Identity [32]byte
 	Realm    Realm
+	Kind     string // KindRun, …
+	Client   string // of the gateway, whose job it is; empty: none's
 	Command  string
 	Inputs   []string
-	N        int
+	N        int // of one that grows: so far
 	Created  time.Time
 	Ended    time.Time // zero: it goes on, or its process died
 	State    string    // Running, Interrupted, Stopped or Finished
 	Signal   Signal
+	Cap      *flotilla.Money // that a person set while it runs, as [Journal.SetCap] has it; nil: none
+	Shape    json.RawMessage // what makes its rows again: see [JobSpec]; nil: not known
 	Totals   json.RawMessage // of the last End that gave some; nil: none
 	Spent    flotilla.Money  // by all its invocations, open and in doubt at worst case
 	Runs     int             // invocations
@@ -84,7 +88,7 @@ func (j *Journal) infos(l *link, where string, args ...any) (jobs []JobInfo, err
 		err := info.scan(rows)
 		jobs = append(jobs, info)
 		return err
-	}, `SELECT id, key, identity, provider, emulated, command, inputs, n, created, ended, state, signal, totals,
+	}, `SELECT id, key, identity, provider, emulated, command, inputs, n, created, ended, state, signal, totals, kind, client, shape, cap,
 		(SELECT count(*) FROM run WHERE run.job = job.id), (SELECT count(*) FROM batch WHERE batch.job = job.id AND closed = 0) FROM job WHERE `+where, args...)
 	for i := range jobs {
 		if err == nil {
@@ -96,11 +100,12 @@ func (j *Journal) infos(l *link, where string, args ...any) (jobs []JobInfo, err
 
 func (info *JobInfo) scan(rows *sql.Rows) error {
 	var identity []byte
-	var inputs, totals string
+	var inputs, totals, shape string
 	var created int64
-	var ended sql.NullInt64
+	var ended, limit sql.NullInt64
 	err := rows.Scan(&info.ID, &info.Key, &identity, &info.Realm.Provider, &info.Realm.Emulated, &info.Command, &inputs, &info.N,
-		&created, &ended, &info.State, &info.Signal, &totals, &info.Runs, &info.Batches)
+		&created, &ended, &info.State, &info.Signal, &totals,
+		&info.Kind, &info.Client, &shape, &limit, &info.Runs, &info.Batches)
 	if err != nil {
 		return err
 	}
@@ -108,6 +113,13 @@ func (info *JobInfo) scan(rows *sql.Rows) error {
 	info.Created = time.Unix(0, created)
 	if ended.Valid {
 		info.Ended = time.Unix(0, ended.Int64)
+	}
+	if limit.Valid {
+		money := flotilla.Money(limit.Int64)
+		info.Cap = &money
+	}
+	if shape != "" {
+		info.Shape = json.RawMessage(shape)
 	}
 	if totals != "" {
 		info.Totals = json.RawMessage(totals)

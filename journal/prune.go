@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -14,8 +15,8 @@ const removing = "removing"
 // for a fraction of a second and not for the job's size.
 const removeRows = 10_000
 
-// Prune removes the jobs that ended before a time, are not held and have no
-// open batches, and says how many. What they cost stays in the sums of their days. Nothing but a
+// Prune removes the jobs that ended before a time, are not held, have no open
+// batches and carried none that a gateway's client may ask for, and says how many. What they cost stays in the sums of their days. Nothing but a
 // person's wish calls it.
 func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 	jobs, err := j.Jobs(ctx, time.Time{})
@@ -25,7 +26,12 @@ func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 	n := 0
 	for i := range jobs {
 		if job := &jobs[i]; job.Holder == nil && job.Batches == 0 && !job.Ended.IsZero() && job.Ended.Before(before) {
-			if err := j.Remove(ctx, job.ID); err != nil {
+			err := j.Remove(ctx, job.ID)
+			var live *ClientBatchError
+			if errors.As(err, &live) {
+				continue
+			}
+			if err != nil {
 				return n, err
 			}
 			n++
@@ -36,15 +42,16 @@ func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // Remove removes a job with its intents, attempts, outcomes and those answers
 // that no other job has from the cache. The error is a *HeldError when a live
-// process has it, an *OpenBatchesError when it has batches that are not closed:
-// see [Journal.Abandon]. Interrupted, it is finished by another Remove or Prune. The
+// process has it, an *OpenBatchesError when it has batches that are not closed, a
+// *ClientBatchError when a client may ask for its answers: see [Journal.Abandon]. Interrupted, it is finished by another Remove or Prune. The
 // file keeps its size, see [Journal.Compact].
 func (j *Journal) Remove(ctx context.Context, job int64) error {
 	return j.remove(ctx, removal{j: j, job: job})
 }
 
-// Abandon is Remove of a job even where it has open batches: nobody will ask
-// for their results, and what is reserved for them stays spent, of their days.
+// Abandon is Remove of a job even where it has open batches, or a client may ask
+// for its answers: nobody will ask for the results of the first, and what is
+// reserved for them stays spent, of their days; those of the second are archived.
 func (j *Journal) Abandon(ctx context.Context, job int64) error {
 	return j.remove(ctx, removal{j: j, job: job, abandon: true})
 }
@@ -89,9 +96,12 @@ func (r *removal) begin() error {
 	if err := r.batches(); err != nil {
 		return err
 	}
+	if err := r.clientBatch(); err != nil {
+		return err
+	}
 	n, err := j.w.exec("UPDATE job SET state = ?, identity = x'', ended = coalesce(ended, created) WHERE id = ?", removing, r.job)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("there is no job %d", r.job)
+		err = noJob(r.job)
 	}
 	if err != nil {
 		return err
@@ -164,6 +174,7 @@ func (r *removal) finish() error {
 		"DELETE FROM clearance WHERE job = ?",
 		"DELETE FROM out WHERE job = ?",
 		"DELETE FROM batch WHERE job = ?",
+		"DELETE FROM block WHERE job = ?",
 		"DELETE FROM job WHERE id = ?",
 	} {
 		if _, err := r.j.w.exec(query, r.job); err != nil {

@@ -56,10 +56,13 @@ func (j *Journal) liveRuns(proc int64) ([]int64, error) {
 	return ids, err
 }
 
-// closeRun ends a run. Its open intents become attempts in doubt at their worst
-// case, which moves from open to spent; what was granted and not used goes back.
+// closeRun ends a run. Its open intents, and what is left of its open blocks,
+// become attempts in doubt at their worst case, which moves from open to spent; what was granted and not used goes back.
 func (j *Journal) closeRun(run int64, crashed bool) error {
 	if err := j.losing(run); err != nil {
+		return err
+	}
+	if err := j.losingBlocks(run); err != nil {
 		return err
 	}
 	if _, err := j.w.exec("UPDATE spend SET spent = spent + open, granted = 0, open = 0 WHERE run = ?", run); err != nil {

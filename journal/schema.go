@@ -12,7 +12,7 @@ const applicationID = 0x666c6f74
 // 32-byte key costs five times as much (facts/dependencies.md, journal).
 // AUTOINCREMENT keeps ids of removed rows from being given again, since ids
 // are locations.
-var migrations = []string{v1, v2, v3}
+var migrations = []string{v1, v2, v3, v4}
 
 const v1 = `
 -- A process that has written here. start is the process's start in the unit of
@@ -129,4 +129,43 @@ CREATE TABLE batch(
 	UNIQUE(job, number)
 );
 CREATE INDEX batch_open ON batch(job) WHERE closed = 0;
+`
+
+// Money of a block is among the sums' open; what is in doubt of one after a
+// crash is an attempt of row -1, which has the negated id of the block here.
+const v4 = `
+-- kind: run, judge, measure, serve, batch. client: of the gateway, whose job it is; its runs have it too, since they
+-- outlast their job. shape: what makes its rows again, as JSON. cap: set by a person while it runs; null: none.
+ALTER TABLE job ADD COLUMN kind TEXT NOT NULL DEFAULT 'run';
+ALTER TABLE job ADD COLUMN client TEXT NOT NULL DEFAULT '';
+ALTER TABLE job ADD COLUMN shape TEXT NOT NULL DEFAULT '';
+ALTER TABLE job ADD COLUMN cap INTEGER;
+ALTER TABLE run ADD COLUMN client TEXT NOT NULL DEFAULT '';
+-- Money reserved ahead for a line's calls. held is what of worst has not been moved to charges, under run and day.
+CREATE TABLE block(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	job INTEGER NOT NULL, run INTEGER NOT NULL, number INTEGER NOT NULL, lane INTEGER NOT NULL,
+	at INTEGER NOT NULL, day INTEGER NOT NULL, worst INTEGER NOT NULL, held INTEGER NOT NULL,
+	closed INTEGER NOT NULL DEFAULT 0,
+	UNIQUE(job, number)
+);
+CREATE INDEX block_open ON block(run) WHERE closed = 0;
+-- Who may call the gateway. A name may come again once it was revoked; 0: it was not.
+CREATE TABLE client(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	name TEXT NOT NULL, key_hash BLOB NOT NULL UNIQUE, max_per_day INTEGER NOT NULL, priority TEXT NOT NULL, weight REAL NOT NULL,
+	created INTEGER NOT NULL, revoked INTEGER NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX client_name ON client(name) WHERE revoked = 0;
+-- Batches that clients of the gateway created, each carried by a job; times that are 0 have not come.
+CREATE TABLE client_batch(
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT NOT NULL UNIQUE, client TEXT NOT NULL, provider TEXT NOT NULL, emulated TEXT NOT NULL,
+	job INTEGER NOT NULL, spool TEXT NOT NULL, n INTEGER NOT NULL,
+	created INTEGER NOT NULL, expires INTEGER NOT NULL, ended INTEGER NOT NULL, canceling INTEGER NOT NULL,
+	deleted INTEGER NOT NULL, archived INTEGER NOT NULL,
+	succeeded INTEGER NOT NULL, errored INTEGER NOT NULL, canceled INTEGER NOT NULL, expired INTEGER NOT NULL,
+	prefer TEXT NOT NULL, version TEXT NOT NULL, betas TEXT NOT NULL
+);
+CREATE INDEX client_batch_job ON client_batch(job);
 `

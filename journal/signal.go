@@ -37,7 +37,7 @@ func (j *Journal) Signal(ctx context.Context, job int64, s Signal) error {
 		}
 		n, err := j.w.exec("UPDATE job SET signal = ? WHERE id = ?", int(s), job)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("there is no job %d", job)
+			err = noJob(job)
 		}
 		return err
 	})

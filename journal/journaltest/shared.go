@@ -110,7 +110,7 @@ func listed(t *testing.T, b Book) {
 		t.Fatal(err)
 	}
 	want := journal.JobInfo{
-		ID: job.Number(), Key: job.Name(), Identity: spec.Identity, Realm: journal.Realm{Provider: spec.Provider}, Command: "flotilla run a",
+		ID: job.Number(), Key: job.Name(), Identity: spec.Identity, Realm: journal.Realm{Provider: spec.Provider}, Kind: journal.KindRun, Command: "flotilla run a",
 		Inputs: []string{"a"}, N: 2, Created: got.Created, Ended: got.Ended, State: journal.Finished, Totals: json.RawMessage(`{"n":2}`), Spent: 4, Runs: 2,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || got.Ended.IsZero() || got.Created.IsZero() {

@@ -1,0 +1,137 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// ClientBatch is a Message Batch that a client of the gateway created. Times that
+// are zero have not come.
+type ClientBatch struct {
+	ID     string // msgbatch_…
+	Client string
+	Realm  Realm  // whose answers it is to have: no other provider may carry it on
+	Job    int64  // that carries it; 0: not begun
+	Spool  string // file of its requests
+	N      int    // requests
+
+	Created         time.Time
+	Expires         time.Time // its rows settle as expired then
+	Ended           time.Time
+	CancelInitiated time.Time
+	Deleted         time.Time
+	Archived        time.Time // its results are gone
+
+	Counts  BatchCounts // once it has ended
+	Prefer  string      // x-flotilla-prefer of its create; empty: none
+	Version string      // anthropic-version of its create
+	Betas   []string    // anthropic-beta of its create
+}
+
+// BatchCounts are the requests of a batch by how they ended.
+type BatchCounts struct{ Succeeded, Errored, Canceled, Expired int }
+
+// PutClientBatch keeps a batch, in place of what is kept of its ID, and is
+// durable when it returns.
+func (j *Journal) PutClientBatch(ctx context.Context, b ClientBatch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	betas, err := json.Marshal(b.Betas)
+	if err != nil {
+		return fmt.Errorf("journal: keep batch %s: %w", b.ID, err)
+	}
+	return j.write("keep batch "+b.ID, func() error {
+		c := &b.Counts
+		_, err := j.w.exec(`INSERT INTO client_batch(id, client, provider, emulated, job, spool, n, created, expires, ended, canceling, deleted, archived,
+				succeeded, errored, canceled, expired, prefer, version, betas)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT(id) DO UPDATE SET client = excluded.client, provider = excluded.provider, emulated = excluded.emulated, job = excluded.job,
+				spool = excluded.spool, n = excluded.n, created = excluded.created, expires = excluded.expires, ended = excluded.ended,
+				canceling = excluded.canceling, deleted = excluded.deleted, archived = excluded.archived, succeeded = excluded.succeeded,
+				errored = excluded.errored, canceled = excluded.canceled, expired = excluded.expired, prefer = excluded.prefer,
+				version = excluded.version, betas = excluded.betas`,
+			b.ID, b.Client, b.Realm.Provider, b.Realm.Emulated, b.Job, b.Spool, b.N, nanos(b.Created), nanos(b.Expires), nanos(b.Ended),
+			nanos(b.CancelInitiated), nanos(b.Deleted), nanos(b.Archived), c.Succeeded, c.Errored, c.Canceled, c.Expired, b.Prefer, b.Version, string(betas))
+		return err
+	})
+}
+
+// ClientBatch reads what is kept of a batch, deleted ones too; found is false
+// where nothing is.
+func (j *Journal) ClientBatch(ctx context.Context, id string) (b ClientBatch, found bool, err error) {
+	list, err := j.clientBatches(ctx, "id = ?", id)
+	if len(list) > 0 {
+		b = list[0]
+	}
+	return b, len(list) > 0, err
+}
+
+// ClientBatches lists the batches of a client, or of all where client is empty,
+// deleted ones too, the newest first.
+func (j *Journal) ClientBatches(ctx context.Context, client string) ([]ClientBatch, error) {
+	return j.clientBatches(ctx, "?1 = '' OR client = ?1", client)
+}
+
+func (j *Journal) clientBatches(ctx context.Context, where, arg string) (list []ClientBatch, err error) {
+	err = j.readOne(ctx, "read batches of clients", func(l *link) error {
+		return l.each(func(rows *sql.Rows) error {
+			var b ClientBatch
+			err := b.scan(rows)
+			list = append(list, b)
+			return err
+		}, `SELECT id, client, provider, emulated, job, spool, n, created, expires, ended, canceling, deleted, archived,
+			succeeded, errored, canceled, expired, prefer, version, betas FROM client_batch WHERE `+where+" ORDER BY seq DESC", arg)
+	})
+	return list, err
+}
+
+func (b *ClientBatch) scan(rows *sql.Rows) error {
+	var created, expires, ended, canceling, deleted, archived int64
+	var betas string
+	c := &b.Counts
+	err := rows.Scan(&b.ID, &b.Client, &b.Realm.Provider, &b.Realm.Emulated, &b.Job, &b.Spool, &b.N, &created, &expires, &ended, &canceling, &deleted, &archived,
+		&c.Succeeded, &c.Errored, &c.Canceled, &c.Expired, &b.Prefer, &b.Version, &betas)
+	if err != nil {
+		return err
+	}
+	b.Created, b.Expires, b.Ended = timeOf(created), timeOf(expires), timeOf(ended)
+	b.CancelInitiated, b.Deleted, b.Archived = timeOf(canceling), timeOf(deleted), timeOf(archived)
+	return json.Unmarshal([]byte(betas), &b.Betas)
+}
+
+// ClientBatchError says that a client of the gateway may still ask for a job's
+// answers.
+type ClientBatchError struct {
+	Job    string // its short id
+	Batch  string // the client's
+	Client string
+}
+
+func (e *ClientBatchError) Error() string {
+	return fmt.Sprintf("job %s carries batch %s of client %q", e.Job, e.Batch, e.Client)
+}
+
+// clientBatch refuses the removal of a job whose answers a client may ask for,
+// or, where the job is given up, says that they are gone.
+func (r *removal) clientBatch() error {
+	l := r.j.w
+	if r.abandon {
+		_, err := l.exec("UPDATE client_batch SET archived = ? WHERE job = ? AND archived = 0", max(r.j.opt.Now().UnixNano(), 1), r.job)
+		return err
+	}
+	var live []ClientBatchError
+	err := l.each(func(rows *sql.Rows) error {
+		var e ClientBatchError
+		err := rows.Scan(&e.Job, &e.Batch, &e.Client)
+		live = append(live, e)
+		return err
+	}, "SELECT j.key, b.id, b.client FROM client_batch b JOIN job j ON j.id = b.job WHERE b.job = ? AND b.deleted = 0 AND b.archived = 0", r.job)
+	if err == nil && len(live) > 0 {
+		err = &live[0]
+	}
+	return err
+}
