@@ -29,8 +29,9 @@ type JobSpec struct {
 	// that is unfinished goes on all the same.
 	Fresh bool
 
-	Client string // of the gateway, whose job it is; empty: none's
-	Kind   string // one of the kinds below; empty: KindRun
+	// Client of the gateway whose job it is, empty: none's, and one of the kinds
+	// below, empty: KindRun. A job keeps those that it was first begun with.
+	Client, Kind string
 	// Shape is what makes the job's rows again, as JSON without secrets, for
 	// [JobInfo]; nil: what an earlier Begin said stands.
 	Shape json.RawMessage
@@ -91,9 +92,9 @@ func (j *Journal) Begin(ctx context.Context, spec JobSpec) (*Job, error) {
 			return err
 		}
 		var err error
-		job.book, err = j.openRun(job.ID, spec.realm().String(), spec.Client)
+		job.book, err = j.openRun(job.ID, spec.realm().String(), job.spec.Client)
 		if err == nil {
-			job.book.grows = spec.grows()
+			job.book.grows = job.spec.grows()
 		}
 		return err
 	})
@@ -120,9 +121,12 @@ func (job *Job) find() error {
 	// A job of a command forgets the cap that was set while it ran, for the
 	// command's own; the gateway's have no other word of a person's.
 	s := &job.spec
-	_, err = l.exec(`UPDATE job SET state = ?1, signal = 0, ended = NULL, command = ?2, n = CASE WHEN ?3 = 'serve' THEN n ELSE ?4 END, template = ?5,
-		cap = CASE WHEN ?3 IN ('serve', 'batch') THEN cap END, shape = CASE ?6 WHEN '' THEN shape ELSE ?6 END, kind = ?3, client = ?7 WHERE id = ?8`,
-		Running, s.Command, s.kind(), s.N, int64(s.Template), string(s.Shape), s.Client, job.ID)
+	if err := l.one([]any{&s.Kind, &s.Client}, "SELECT kind, client FROM job WHERE id = ?", job.ID); err != nil {
+		return err
+	}
+	_, err = l.exec(`UPDATE job SET state = ?, signal = 0, ended = NULL, command = ?, n = CASE kind WHEN 'serve' THEN n ELSE ? END, template = ?,
+		cap = CASE WHEN kind IN ('serve', 'batch') THEN cap END, shape = CASE WHEN ?5 = '' THEN shape ELSE ?5 END WHERE id = ?6`,
+		Running, s.Command, s.N, int64(s.Template), string(s.Shape), job.ID)
 	return err
 }
 
