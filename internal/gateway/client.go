@@ -9,8 +9,9 @@ import (
 
 // Caller is who sent a request.
 type Caller struct {
-	Name      string // of the client, as `serve keys add` named it; Local without keys
-	Priority  flotilla.Priority
+	Name      string            // of the client, as `serve keys add` named it; Local without keys
+	Priority  flotilla.Priority // of requests that do not say
+	Highest   flotilla.Priority // that requests may ask for
 	Weight    float64        // share among callers of one priority; 0: 1
 	MaxPerDay flotilla.Money // budget per local day; 0: none
 }
@@ -20,7 +21,7 @@ type Caller struct {
 const Local = "local"
 
 // local is that caller. A program that asks and waits is what most callers are.
-var local = Caller{Name: Local, Priority: flotilla.Normal}
+var local = Caller{Name: Local, Priority: flotilla.Normal, Highest: flotilla.Interactive}
 
 // Clients says whose a key is.
 type Clients interface {
