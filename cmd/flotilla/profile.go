@@ -83,27 +83,27 @@ func (p *profile) paces(classes []plan.Class) map[string]plan.Pace {
 
 // takeProfile reads the profile of the provider that the fleet has reached, and
 // gives what it knows to a fleet in the place of one that has sent nothing yet.
-func (r *runner) takeProfile(ctx context.Context, mark string) (err error) {
-	provider, err := flotilla.Provider(r.settings.BaseURL)
+func (c *crew) takeProfile(ctx context.Context, mark string) (err error) {
+	provider, err := flotilla.Provider(c.settings.BaseURL)
 	if err != nil {
 		return err
 	}
-	r.profile, err = r.settings.readProfile(r.fleet.Now(), func(p *lab.Profile) bool { return p.Fits(provider, mark) })
-	if err != nil || r.profile.Profile == nil {
+	c.profile, err = c.settings.readProfile(c.fleet.Now(), func(p *lab.Profile) bool { return p.Fits(provider, mark) })
+	if err != nil || c.profile.Profile == nil {
 		return err
 	}
 	told := false
-	for _, info := range r.infos {
-		for i := range r.settings.Orgs {
-			if o := &r.settings.Orgs[i]; o.Name == info.Name && info.Usable() {
-				told = r.profile.teach(o, info.ID) || told
+	for _, info := range c.infos {
+		for i := range c.settings.Orgs {
+			if o := &c.settings.Orgs[i]; o.Name == info.Name && info.Usable() {
+				told = c.profile.teach(o, info.ID) || told
 			}
 		}
 	}
 	if !told {
 		return nil
 	}
-	return r.refit(ctx)
+	return c.refit(ctx)
 }
 
 // supposeProfile reads the profile for a forecast, which reaches nobody: an

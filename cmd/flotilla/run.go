@@ -51,8 +51,8 @@ func (f *runFlags) run(cmd *cobra.Command, inputs []string) error {
 		return err
 	}
 	r := &runner{
-		flags: f, settings: s, inputs: inputs, command: commandLine(cmd, inputs),
-		in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: &lockedWriter{w: cmd.ErrOrStderr()}, errTerminal: terminalOf(cmd.ErrOrStderr()),
+		crew:  newCrew(s, f, cmd.ErrOrStderr()),
+		flags: f, inputs: inputs, command: commandLine(cmd, inputs), in: cmd.InOrStdin(), out: cmd.OutOrStdout(),
 	}
 	if f.dryRun {
 		return r.dry(cmd.Context())
@@ -62,30 +62,20 @@ func (f *runFlags) run(cmd *cobra.Command, inputs []string) error {
 
 // runner is one invocation of run on its way.
 type runner struct {
-	flags    *runFlags
-	settings *Settings
-	inputs   []string
-	command  string // for people
-	in       io.Reader
-	out, err io.Writer
+	crew
+	flags   *runFlags
+	inputs  []string
+	command string // for people
+	in      io.Reader
+	out     io.Writer
 
-	errTerminal *terminal // that standard error leads to; nil: none
-
-	journal  *journal.Journal
-	book     *book          // of the job, once begun
-	store    flotilla.Store // the journal
-	shares   *shares
+	book     *book  // of the job, once begun
 	purse    *purse // nil: no cap per day
-	fleet    *flotilla.Fleet
-	maxConns int // of the fleet to an org; 0: as many as it likes
-	infos    []flotilla.OrgInfo
-	trace    io.WriteCloser // nil: none
 	progress *progress
 	deadline time.Time // zero: none
 
 	relearn *relearning
 	route   flotilla.Route // that the job takes: chosen once its plan is known
-	profile profile        // what was measured of the provider
 	report  *planReport    // what was said beforehand; nil: nothing yet
 
 	mu   sync.Mutex
@@ -97,94 +87,29 @@ type runner struct {
 // the job and closes everything again.
 func (r *runner) run(ctx context.Context) (err error) {
 	defer keepOnBrokenPipe()()
-	s := r.settings
-	if err := s.NeedOrgs(); err != nil {
+	if err := r.settings.NeedOrgs(); err != nil {
 		return err
 	}
-	shape, err := r.flags.shape(s)
+	shape, err := r.flags.shape(r.settings)
 	if err != nil {
 		return err
 	}
-	path, err := journal.Locate(s.Journal, ".")
+	path, err := journal.Locate(r.settings.Journal, ".")
 	if err != nil {
 		return err
 	}
 	if err := r.apart(path); err != nil {
 		return err
 	}
-	s.knownLimits(ctx, r.flags.prices())
-	for _, w := range s.Warnings {
-		warn(r.err, w)
-	}
-	if r.journal, err = journal.Open(ctx, path, journal.Options{}); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.journal.Close()) }()
-	if r.journal.Exclusive() {
-		warn(r.err, path+" is on a network file system: one process at a time can use it")
-	}
-	if err := r.connect(ctx); err != nil {
-		return err
-	}
-	defer func() {
-		if e := r.disconnect(); err == nil {
-			err = e
-		}
-	}()
-	return r.job(ctx, shape)
-}
-
-// connect makes the fleet and learns who the orgs are.
-func (r *runner) connect(ctx context.Context) (err error) {
-	if r.trace, err = openTrace(r.flags.trace); err != nil {
-		return err
-	}
-	r.shares, r.store = &shares{journal: r.journal}, testStore(r.journal)
 	r.progress = newProgress(r.view())
-	c := r.config()
-	if limit, _, err := fileLimit(); err == nil {
-		r.boundConns(&c, limit)
-		r.maxConns = c.MaxConns
-	}
-	if r.fleet, err = flotilla.New(c); err != nil {
-		return err
-	}
-	if r.infos, err = connect(ctx, r.fleet, r.err); err != nil {
-		return errors.Join(err, r.disconnect())
-	}
-	return nil
-}
-
-// config is what the run asks of its fleet.
-func (r *runner) config() flotilla.Config {
-	c := r.flags.fleetConfig(r.settings)
-	c.MaxConns = r.maxConns
-	c.Store, c.Slots, c.Memory, c.Notify = r.store, r.shares, r.shares, r.progress.notify
-	if r.trace != nil {
-		c.Trace = r.trace
-	}
-	return c
-}
-
-// testStore lets a test put something between a fleet and its journal.
-var testStore = func(s flotilla.Store) flotilla.Store { return s }
-
-func (r *runner) disconnect() error {
-	err := r.fleet.Close()
-	if r.trace != nil {
-		err = errors.Join(err, r.trace.Close())
-	}
-	return err
+	r.notify = r.progress.notify
+	return r.with(ctx, path, func() error { return r.job(ctx, shape) })
 }
 
 // job carries the job itself.
 func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
-	mark, err := emulatedMark(r.infos)
+	mark, err := r.known(ctx)
 	if err != nil {
-		return err
-	}
-	r.shares.learn(journal.Realm{Provider: shape.Provider, Emulated: mark}, r.infos, r.fleet.Now)
-	if err := r.takeProfile(ctx, mark); err != nil {
 		return err
 	}
 	run, err := job.Open(ctx, carrier{r}, r.jobConfig(shape, mark))

@@ -25,7 +25,7 @@ func TestConnectionsStayWithinTheFileLimit(t *testing.T) {
 		{1 << 20, "", 0},
 	} {
 		var said bytes.Buffer
-		r := &runner{flags: &runFlags{model: c.model}, settings: &Settings{}, err: &said}
+		r := &crew{sends: &runFlags{model: c.model}, settings: &Settings{}, err: &said}
 		cfg := flotilla.Config{Orgs: make([]flotilla.Org, 3)}
 		r.boundConns(&cfg, c.limit)
 		if cfg.MaxConns != c.want || strings.Contains(said.String(), "ulimit -n") != (c.want > 0) {

@@ -182,19 +182,6 @@ func (r *runner) keepOn(ctx context.Context, names []string) error {
 	return r.refit(ctx)
 }
 
-// refit puts a fleet of the settings as they are now in the place of one that has
-// sent nothing yet.
-func (r *runner) refit(ctx context.Context) (err error) {
-	if err := r.fleet.Close(); err != nil {
-		return err
-	}
-	if r.fleet, err = flotilla.New(r.config()); err != nil {
-		return err
-	}
-	r.infos, err = r.fleet.Connect(ctx)
-	return err
-}
-
 // emulatedMark is what the orgs in use say of an emulator; empty: the real
 // provider. Orgs of both kinds cannot share a job.
 func emulatedMark(infos []flotilla.OrgInfo) (string, error) {

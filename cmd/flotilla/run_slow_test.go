@@ -13,8 +13,8 @@ import (
 func planned() *runner {
 	tokens := 300
 	return &runner{
-		flags:    &runFlags{maxTokens: &tokens},
-		settings: &Settings{Orgs: []OrgSetting{{Org: flotilla.Org{Name: "high"}}}, Conc: map[string]int{}},
+		crew:  crew{settings: &Settings{Orgs: []OrgSetting{{Org: flotilla.Org{Name: "high"}}}, Conc: map[string]int{}}},
+		flags: &runFlags{maxTokens: &tokens},
 		plan: job.Plan{
 			Rows: 9000, Pending: 9000, Models: []string{"claude-sonnet-4-6"}, Tokens: 9000 * 100,
 			Classes:  []job.Class{{Model: "claude-sonnet-4-6", Rows: 9000, In: 100, Out: 180, MaxTokens: 300}},
