@@ -25,10 +25,15 @@ type ClientBatch struct {
 	Deleted         time.Time
 	Archived        time.Time // its results are gone
 
-	Counts  BatchCounts // once it has ended
-	Prefer  string      // x-flotilla-prefer of its create; empty: none
-	Version string      // anthropic-version of its create
-	Betas   []string    // anthropic-beta of its create
+	Counts BatchCounts // once it has ended
+
+	// What its create asked for, in its headers.
+	Prefer   string // empty: nothing
+	Priority string // empty: nothing
+	Weight   float64
+	Deadline time.Time // zero: none
+	Version  string    // anthropic-version
+	Betas    []string  // anthropic-beta
 }
 
 // BatchCounts are the requests of a batch by how they ended.
@@ -47,15 +52,16 @@ func (j *Journal) PutClientBatch(ctx context.Context, b ClientBatch) error {
 	return j.write("keep batch "+b.ID, func() error {
 		c := &b.Counts
 		_, err := j.w.exec(`INSERT INTO client_batch(id, client, provider, emulated, job, spool, n, created, expires, ended, canceling, deleted, archived,
-				succeeded, errored, canceled, expired, prefer, version, betas)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				succeeded, errored, canceled, expired, prefer, priority, weight, deadline, version, betas)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT(id) DO UPDATE SET client = excluded.client, provider = excluded.provider, emulated = excluded.emulated, job = excluded.job,
 				spool = excluded.spool, n = excluded.n, created = excluded.created, expires = excluded.expires, ended = excluded.ended,
 				canceling = excluded.canceling, deleted = excluded.deleted, archived = excluded.archived, succeeded = excluded.succeeded,
 				errored = excluded.errored, canceled = excluded.canceled, expired = excluded.expired, prefer = excluded.prefer,
-				version = excluded.version, betas = excluded.betas`,
+				priority = excluded.priority, weight = excluded.weight, deadline = excluded.deadline, version = excluded.version, betas = excluded.betas`,
 			b.ID, b.Client, b.Realm.Provider, b.Realm.Emulated, b.Job, b.Spool, b.N, nanos(b.Created), nanos(b.Expires), nanos(b.Ended),
-			nanos(b.CancelInitiated), nanos(b.Deleted), nanos(b.Archived), c.Succeeded, c.Errored, c.Canceled, c.Expired, b.Prefer, b.Version, string(betas))
+			nanos(b.CancelInitiated), nanos(b.Deleted), nanos(b.Archived), c.Succeeded, c.Errored, c.Canceled, c.Expired,
+			b.Prefer, b.Priority, b.Weight, nanos(b.Deadline), b.Version, string(betas))
 		return err
 	})
 }
@@ -84,22 +90,22 @@ func (j *Journal) clientBatches(ctx context.Context, where, arg string) (list []
 			list = append(list, b)
 			return err
 		}, `SELECT id, client, provider, emulated, job, spool, n, created, expires, ended, canceling, deleted, archived,
-			succeeded, errored, canceled, expired, prefer, version, betas FROM client_batch WHERE `+where+" ORDER BY seq DESC", arg)
+			succeeded, errored, canceled, expired, prefer, priority, weight, deadline, version, betas FROM client_batch WHERE `+where+" ORDER BY seq DESC", arg)
 	})
 	return list, err
 }
 
 func (b *ClientBatch) scan(rows *sql.Rows) error {
-	var created, expires, ended, canceling, deleted, archived int64
+	var created, expires, ended, canceling, deleted, archived, deadline int64
 	var betas string
 	c := &b.Counts
 	err := rows.Scan(&b.ID, &b.Client, &b.Realm.Provider, &b.Realm.Emulated, &b.Job, &b.Spool, &b.N, &created, &expires, &ended, &canceling, &deleted, &archived,
-		&c.Succeeded, &c.Errored, &c.Canceled, &c.Expired, &b.Prefer, &b.Version, &betas)
+		&c.Succeeded, &c.Errored, &c.Canceled, &c.Expired, &b.Prefer, &b.Priority, &b.Weight, &deadline, &b.Version, &betas)
 	if err != nil {
 		return err
 	}
 	b.Created, b.Expires, b.Ended = timeOf(created), timeOf(expires), timeOf(ended)
-	b.CancelInitiated, b.Deleted, b.Archived = timeOf(canceling), timeOf(deleted), timeOf(archived)
+	b.CancelInitiated, b.Deleted, b.Archived, b.Deadline = timeOf(canceling), timeOf(deleted), timeOf(archived), timeOf(deadline)
 	return json.Unmarshal([]byte(betas), &b.Betas)
 }
 

@@ -165,7 +165,8 @@ CREATE TABLE client_batch(
 	created INTEGER NOT NULL, expires INTEGER NOT NULL, ended INTEGER NOT NULL, canceling INTEGER NOT NULL,
 	deleted INTEGER NOT NULL, archived INTEGER NOT NULL,
 	succeeded INTEGER NOT NULL, errored INTEGER NOT NULL, canceled INTEGER NOT NULL, expired INTEGER NOT NULL,
-	prefer TEXT NOT NULL, version TEXT NOT NULL, betas TEXT NOT NULL
+	prefer TEXT NOT NULL, priority TEXT NOT NULL, weight REAL NOT NULL, deadline INTEGER NOT NULL,
+	version TEXT NOT NULL, betas TEXT NOT NULL
 );
 CREATE INDEX client_batch_job ON client_batch(job);
 `

@@ -195,9 +195,10 @@ func (a archive) OutStats(context.Context, string) (n int64, mean, p95 float64, 
 	return 0, 0, 0, nil
 }
 
-func (a archive) Out(context.Context, string) (int64, error)       { return 0, nil }
-func (a archive) Wrote(int64)                                      {}
-func (a archive) Spent(context.Context) (flotilla.Money, error)    { return a.info.Spent, nil }
-func (a archive) Totals(context.Context) (json.RawMessage, error)  { return nil, nil }
-func (a archive) Signal(context.Context) (job.Signal, error)       { return job.GoOn, nil }
-func (a archive) End(context.Context, bool, json.RawMessage) error { return nil }
+func (a archive) Out(context.Context, string) (int64, error)        { return 0, nil }
+func (a archive) Wrote(int64)                                       {}
+func (a archive) Spent(context.Context) (flotilla.Money, error)     { return a.info.Spent, nil }
+func (a archive) Totals(context.Context) (json.RawMessage, error)   { return nil, nil }
+func (a archive) Signal(context.Context) (job.Signal, error)        { return job.GoOn, nil }
+func (a archive) Cap(context.Context) (flotilla.Money, bool, error) { return 0, false, nil }
+func (a archive) End(context.Context, bool, json.RawMessage) error  { return nil }

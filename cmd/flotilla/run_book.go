@@ -40,6 +40,7 @@ func jobSpec(spec *job.Spec) journal.JobSpec {
 	return journal.JobSpec{
 		Identity: spec.Identity, Provider: spec.Provider, Emulated: spec.Emulated,
 		Command: spec.Command, Inputs: spec.Inputs, N: spec.N, Fresh: spec.Fresh, Template: spec.Template,
+		Client: spec.Client, Kind: spec.Kind, Shape: spec.Shape,
 	}
 }
 

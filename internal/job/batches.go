@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -62,9 +63,22 @@ func (r *Run) cancelAll(ctx context.Context, total flotilla.Report) (flotilla.Re
 	return total, r.cancelRest()
 }
 
+// maxSpend is the cap of the run: what a person said while it runs, else its own.
+func (r *Run) maxSpend(ctx context.Context) (flotilla.Money, error) {
+	limit, given, err := r.book.Cap(ctx)
+	if !given {
+		limit = r.cfg.Options.MaxSpend
+	}
+	return limit, err
+}
+
 // options are what a fleet's part of the run is told.
 func (r *Run) options(ctx context.Context) (opt flotilla.Options, err error) {
 	opt = r.cfg.Options
+	if opt.MaxSpend, err = r.maxSpend(ctx); err != nil {
+		return opt, err
+	}
+	opt.Client = cmp.Or(opt.Client, r.cfg.Client)
 	opt.Job, opt.Name, opt.N, opt.Batches = r.book.ID(), r.book.Key(), r.src.remaining(), r.batches
 	opt.Spent, err = r.spent(ctx)
 	return opt, err

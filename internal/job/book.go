@@ -64,7 +64,7 @@ type Adoption struct {
 }
 
 // Book is one job in a journal, held by this process until End: what this
-// package asks of a journal. Its methods but Signal are called from one
+// package asks of a journal. Its methods but Signal and Cap are called from one
 // goroutine at a time, Append and Wrote from the fleet's.
 type Book interface {
 	ID() int64   // the number that records carry
@@ -99,6 +99,9 @@ type Book interface {
 	// Totals is what the last End that had some was given; nil: there are none.
 	Totals(ctx context.Context) (json.RawMessage, error)
 	Signal(ctx context.Context) (Signal, error)
+	// Cap is what a person said, while it runs, that the job may spend over all
+	// runs, as MaxSpend has it; given is false where nobody did.
+	Cap(ctx context.Context) (limit flotilla.Money, given bool, err error)
 	// End gives the job back; finished says that nothing is pending. Nil totals
 	// leave those of an earlier run.
 	End(ctx context.Context, finished bool, totals json.RawMessage) error
@@ -126,6 +129,10 @@ type Spec struct {
 	// answers are is learned by it.
 	Template uint64
 	Fresh    bool // begin anew where the job has finished (--no-cache)
+
+	Client string          // as in Config
+	Kind   string          // as in Config
+	Shape  json.RawMessage // what makes its rows again: see OpenRows
 }
 
 // Journal finds or begins jobs.

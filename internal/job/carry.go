@@ -59,19 +59,30 @@ func (r *Run) carry(ctx context.Context) (total flotilla.Report, canceled bool, 
 	}
 }
 
-// carryUntil runs the fleet until the job ends or a signal comes.
+// carryUntil runs the fleet until the job ends or a signal comes. A cap that a
+// person changes meanwhile holds at once.
 func (r *Run) carryUntil(ctx context.Context) (report flotilla.Report, signal Signal, err error) {
+	opt, err := r.options(ctx)
+	if err != nil {
+		return report, GoOn, err
+	}
+	caps := make(chan flotilla.Money, 1)
+	opt.Caps = caps
 	inner, stop := context.WithCancel(ctx)
 	listening := make(chan struct{})
 	go func() {
 		defer close(listening)
-		signal = r.listen(inner, func(s Signal) bool { return s != GoOn })
+		limit := opt.MaxSpend
+		signal = r.listen(inner, func(s Signal) bool {
+			if now, err := r.maxSpend(inner); err == nil && now != limit {
+				limit = now
+				renew(caps, limit)
+			}
+			return s != GoOn
+		})
 		stop()
 	}()
-	var opt flotilla.Options
-	if opt, err = r.options(ctx); err == nil {
-		report, err = r.fleet.Carry(inner, r.src, opt)
-	}
+	report, err = r.fleet.Carry(inner, r.src, opt)
 	stop()
 	<-listening
 	if report.Cause != flotilla.Interrupted || ctx.Err() != nil {
@@ -80,13 +91,22 @@ func (r *Run) carryUntil(ctx context.Context) (report flotilla.Report, signal Si
 	return report, signal, err
 }
 
+// renew leaves a value in a channel that holds one, in place of what nobody took.
+func renew(c chan flotilla.Money, value flotilla.Money) {
+	select {
+	case <-c:
+	default:
+	}
+	c <- value // nobody else sends
+}
+
 // wait returns when a paused run is to go on or to end.
 func (r *Run) wait(ctx context.Context) Signal {
 	return r.listen(ctx, func(s Signal) bool { return s != Pause })
 }
 
 // signalEvery is how often a run looks whether somebody asked something of it:
-// one look-up by number in the journal.
+// two look-ups by number in the journal.
 const signalEvery = time.Second
 
 // listen waits for a signal that counts; GoOn when the context ends first.
@@ -174,7 +194,11 @@ func (r *Run) summary(ctx context.Context, report *flotilla.Report) (s Summary, 
 	if r.cfg.Emulated != "" {
 		s.Emulated = &r.cfg.Emulated
 	}
-	if limit := r.cfg.Options.MaxSpend; limit != 0 {
+	limit, err := r.maxSpend(ctx)
+	if err != nil {
+		return s, err
+	}
+	if limit != 0 {
 		limit = max(limit, 0)
 		s.CapUSD = &limit
 	}

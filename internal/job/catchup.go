@@ -22,7 +22,7 @@ func (r *Run) catchUp(ctx context.Context, standing Standing) error {
 		case !r.x.holds(a.Row):
 		case standing.At(a.Row) != a.At:
 			r.w.superseded(&a)
-		case a.refused():
+		case a.refused() && !r.cfg.AsIs:
 			r.refused = append(r.refused, a)
 		default:
 			err = r.count(&a, false)

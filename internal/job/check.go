@@ -16,6 +16,7 @@ type checker struct {
 	prices  *price.Table
 	version string // anthropic-version
 	capped  bool   // a cap on money is set
+	asIs    bool   // what a model or version refuses is the API's to say
 }
 
 // versionWithoutSampling is the API version that takes no sampling parameters
@@ -42,6 +43,9 @@ func (c *checker) against(f *wire.Facts) error {
 	if c.capped && f.Metered != "" {
 		return withHint(fmt.Errorf("%s is billed per use, and how often it will be used is not known beforehand", f.Metered),
 			"run it without --max-spend, or take the tool out")
+	}
+	if c.asIs {
+		return nil
 	}
 	if m.MaxOutput > 0 && f.MaxTokens > m.MaxOutput {
 		return fmt.Errorf("max_tokens: %d > %d, the most that %s can write", f.MaxTokens, m.MaxOutput, f.Model)

@@ -30,10 +30,17 @@ type Config struct {
 	NoCache   bool     // answers of other jobs are not used
 	Reuse     []string // earlier result files whose answers are used
 	FailFast  bool     // stop at the first row that errors
+	// AsIs sends rows as their author wrote them, as the API would take them: no
+	// canary goes first, and only what cannot be weighed is at fault here; what a
+	// model or a version refuses is for the API to say, row by row.
+	AsIs bool
 
 	Dir      string // where copies of input are spooled: beside the journal; empty: the system's
 	Command  string // for people, without secrets
 	Emulated string // provenance mark of the provider; empty: the real one
+	Client   string // of the gateway, whose job it is; empty: none's
+	Kind     string // of the journal's kinds; empty: a run of the command line
+	Salt     []byte // makes a job of its own where another has the same rows and shape; nil: rows and shape alone say which it is
 	Prices   *price.Table
 
 	NoSync bool // no org takes sync calls: a canary goes as a batch of one

@@ -28,6 +28,7 @@ type books struct{ *journal.Journal }
 func (b books) Begin(ctx context.Context, s Spec) (Book, error) {
 	j, err := b.Journal.Begin(ctx, journal.JobSpec{
 		Identity: s.Identity, Provider: s.Provider, Emulated: s.Emulated, Command: s.Command, Inputs: s.Inputs, N: s.N, Template: s.Template, Fresh: s.Fresh,
+		Client: s.Client, Kind: s.Kind, Shape: s.Shape,
 	})
 	if err != nil {
 		return nil, err

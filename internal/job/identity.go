@@ -12,7 +12,8 @@ import (
 // identity is what makes a job this one: provider, version and betas, contents
 // of all inputs in order, and what shapes the requests (interface.md, "Flags of
 // run"). Flags of route, money, output, resume and --limit are no part of it.
-func (x *index) identity() [32]byte {
+// Salt tells jobs apart that have all that in common.
+func (x *index) identity(salt []byte) [32]byte {
 	s := x.build.shape
 	maxTokens := "none"
 	if s.MaxTokens != nil {
@@ -25,6 +26,9 @@ func (x *index) identity() [32]byte {
 		strconv.Itoa(s.Repeats), strconv.FormatBool(s.Dedupe), "ids")
 	parts = append(parts, s.IDFields...)
 	parts = append(parts, "contents", string(x.digest[:]))
+	if len(salt) > 0 {
+		parts = append(parts, "salt", string(salt))
+	}
 	h := sha256.New()
 	var size [8]byte
 	for _, p := range parts { // lengths keep the parts apart

@@ -29,7 +29,11 @@ type input struct {
 	layout layout
 	text   *os.File // JSON lines
 	own    bool     // text is a spooled copy of ours
+	stream bool     // it came by standard input or a pipe, once
 }
+
+// streamName is the name of standard input for people.
+const streamName = "standard input"
 
 // table says whether its records are rows under columns.
 func (in *input) table() bool { return in.layout != layoutJSONL }
@@ -41,7 +45,7 @@ func (in *input) close() error { return in.text.Close() }
 func openInput(name string, stdin io.Reader, dir string) (*input, error) {
 	in := &input{name: name}
 	if name == "-" {
-		in.name = "standard input"
+		in.name, in.stream = streamName, true
 		return in, in.fromStream(stdin, dir)
 	}
 	info, err := os.Stat(name)
@@ -58,6 +62,7 @@ func openInput(name string, stdin io.Reader, dir string) (*input, error) {
 	}
 	if !info.Mode().IsRegular() {
 		defer f.Close()
+		in.stream = true
 		return in, in.fromStream(f, dir)
 	}
 	plain, err := in.named(name)

@@ -93,7 +93,7 @@ func Open(ctx context.Context, fleet Fleet, cfg Config) (_ *Run, err error) {
 		}
 		inputs = append(inputs, in)
 	}
-	check := checker{prices: cfg.Prices, version: cfg.Shape.Version, capped: cfg.Options.MaxSpend != 0 || cfg.Options.Purse != nil}
+	check := checker{prices: cfg.Prices, version: cfg.Shape.Version, capped: cfg.Options.MaxSpend != 0 || cfg.Options.Purse != nil || len(cfg.Options.Pots) > 0, asIs: cfg.AsIs}
 	s := newScan(build, inputs, fleet, check)
 	s.skipBad, s.out = cfg.SkipBad, cfg.OutTokens
 	form, err := cfg.Output.form()
@@ -225,8 +225,9 @@ func (r *Run) Begin(ctx context.Context, j Journal) (err error) {
 func (r *Run) spec() Spec {
 	s := &r.cfg.Shape
 	return Spec{
-		Identity: r.x.identity(), Provider: s.Provider, Emulated: r.cfg.Emulated, Command: r.cfg.Command,
+		Identity: r.x.identity(r.cfg.Salt), Provider: s.Provider, Emulated: r.cfg.Emulated, Command: r.cfg.Command,
 		Inputs: r.cfg.Inputs, N: r.x.calls(), Template: r.x.template(), Fresh: r.cfg.NoCache,
+		Client: r.cfg.Client, Kind: r.cfg.Kind, Shape: r.x.kept(),
 	}
 }
 
@@ -270,7 +271,9 @@ func (r *Run) begun(ctx context.Context, standing Standing) (err error) {
 	for i := range p.Open {
 		p.Held += p.Open[i].Worst
 	}
-	r.src.canary = canaries(r.x, r.limit, func(call int) bool { return standing.Outcome(call) == Succeeded }, r.src.free.has)
+	if !r.cfg.AsIs {
+		r.src.canary = canaries(r.x, r.limit, func(call int) bool { return standing.Outcome(call) == Succeeded }, r.src.free.has)
+	}
 	r.forecast(r.src.free.has)
 	r.watch()
 	return nil

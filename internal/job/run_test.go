@@ -257,7 +257,7 @@ func TestIdentity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return x.identity()
+		return x.identity(nil)
 	}
 	base := id(func(*Shape) {}, in)
 	packed := filepath.Join(b.dir, "in.jsonl.gz")
