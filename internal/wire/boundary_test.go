@@ -54,8 +54,8 @@ func TestBoundariesTellPromptsApart(t *testing.T) {
 func TestBoundariesMarkedAtTheTop(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}`: true,
-		`{"cache_control":null,"messages":[{"role":"user","content":"b"}]}`:                                             false,
-		`{"messages":[{"role":"user","content":[{"type":"text","text":"b","cache_control":null}]}]}`:                    false,
+		`{"cache_control":null,"messages":[{"role":"user","content":"b"}]}`:                                               false,
+		`{"messages":[{"role":"user","content":[{"type":"text","text":"b","cache_control":null}]}]}`:                      false,
 	} {
 		b := boundariesOf(body)
 		if got := b[len(b)-1].Marked; got != want {

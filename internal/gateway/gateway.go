@@ -1,0 +1,122 @@
+// Package gateway puts a fleet behind an HTTP endpoint that is the API to its
+// clients: official SDKs need only another base URL. Bodies pass byte for byte
+// both ways, errors have the API's shape.
+//
+// A [Gateway] is a thin layer over [flotilla.Line], [flotilla.Fleet.Forward]
+// and, for batches, jobs of internal/job: what is sent when and where is the
+// fleet's business. [Shell] stands around it and says who may come in.
+//
+// Known limitations: the Files API is not served; answers from the cache come as
+// a stream of a few large events.
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/journal"
+	"github.com/flotilla-llm/flotilla/price"
+)
+
+// Config shapes a Gateway. Only Fleet is required.
+type Config struct {
+	Fleet   *flotilla.Fleet
+	Journal *journal.Journal // nil: nothing is kept, there are no batches and no cache
+
+	Provider string // whose answers they are: flotilla.Provider of the base URL
+	Emulated string // the mark of an emulator, "scenario/seed"; empty: the provider
+
+	Prefer      flotilla.Prefer // of batches whose create does not say
+	PreferGiven bool            // Prefer was asked for; else batches keep to the batch price
+	Cache       bool            // answer from the journal what it has answers for
+
+	Capped bool            // money is capped: tools billed per use are refused
+	Pots   []*flotilla.Pot // caps that all calls draw on
+	// PotsOf are further caps on the calls of one caller; nil: none.
+	PotsOf func(ctx context.Context, c Caller) ([]*flotilla.Pot, error)
+	// PurseOf is the cap per day, shared with other processes, for a job of the
+	// journal; nil: none.
+	PurseOf func(job int64) flotilla.Purse
+
+	Prices *price.Table // nil: the published ones
+	Log    *slog.Logger // nil: none
+
+	Batches http.Handler     // everything under /v1/messages/batches; nil: the gateway's own, where it has a Journal
+	Spool   string           // directory for the bodies and results of batches
+	Now     func() time.Time // nil: the fleet's clock
+}
+
+// A Gateway is the API in front of a Fleet.
+type Gateway struct {
+	cfg      Config
+	ctx      context.Context // of what outlives a request
+	cancel   context.CancelFunc
+	lines    lines
+	cache    *cache // nil: no answers of earlier runs are used
+	affinity affinities
+	batches  http.Handler
+	own      *batches // nil: none, or the Config's
+	under    underWay
+	ahead    atomic.Int64 // bytes of streams that wait for slow readers
+	ready    readiness
+}
+
+// New makes a gateway. It reads the answers of earlier runs where Config.Cache
+// asks for them, and goes on with batches that have not ended. The context
+// bounds that alone.
+func New(ctx context.Context, cfg Config) (*Gateway, error) {
+	if cfg.Now == nil {
+		cfg.Now = cfg.Fleet.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	g := &Gateway{cfg: cfg, batches: cfg.Batches}
+	g.ctx, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	g.lines.open = map[lineKey]*place{}
+	g.affinity.init()
+	if cfg.Cache && cfg.Journal != nil {
+		var err error
+		if g.cache, err = openCache(ctx, &g.cfg); err != nil {
+			return nil, fmt.Errorf("reading the answers of earlier runs: %w", err)
+		}
+	}
+	if g.batches == nil && cfg.Journal != nil {
+		own, err := newBatches(ctx, &g.cfg)
+		if err != nil {
+			return nil, fmt.Errorf("going on with batches: %w", err)
+		}
+		g.own, g.batches = own, own
+	}
+	return g, nil
+}
+
+// Drain lets nothing new in: such requests are answered 529 with a retry-after.
+// What is under way goes on.
+func (g *Gateway) Drain() {
+	g.under.stop()
+	if g.own != nil {
+		g.own.drain()
+	}
+}
+
+// Close drains, waits until everything that is under way has been answered or
+// ctx ends, breaks off what is left, and gives the jobs back to the journal.
+// The Fleet stays open.
+func (g *Gateway) Close(ctx context.Context) error {
+	g.Drain()
+	g.under.wait(ctx)
+	err := g.lines.close(ctx)
+	if g.own != nil {
+		if e := g.own.close(ctx); err == nil {
+			err = e
+		}
+	}
+	g.cancel()
+	return err
+}

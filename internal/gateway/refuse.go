@@ -1,0 +1,154 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/wire"
+)
+
+// stopPause is when a gateway that stops is worth asking again: by then another
+// has taken its place, or nobody listens.
+const stopPause = 5 * time.Second
+
+func stopping() *apiError {
+	return overloaded("this gateway is stopping and takes no new requests", stopPause)
+}
+
+// refusalOf is the answer for a call that the fleet has none for; nil: the
+// client has gone, nobody is to be told. docs/gateway.md has the table, with
+// what an SDK makes of each.
+func refusalOf(err error) *apiError {
+	var (
+		waited *flotilla.WaitError
+		budget *flotilla.BudgetExceededError
+		model  *flotilla.UnknownModelError
+		bad    *flotilla.RequestError
+		broken *flotilla.TransportError
+	)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return nil
+	case errors.Is(err, flotilla.ErrClosed):
+		return stopping()
+	case errors.As(err, &waited):
+		return refuseWait(waited)
+	case errors.As(err, &budget):
+		return refuseMoney(budget)
+	case errors.As(err, &model):
+		return refuseModel(model.Model)
+	case errors.As(err, &bad):
+		return refuseBody(bad.Err)
+	case errors.As(err, &broken):
+		return refuseBroken(broken)
+	case errors.Is(err, flotilla.ErrNoOrg):
+		return overloaded("no org of this gateway can be used: "+err.Error(), stopPause)
+	}
+	return &apiError{
+		status: http.StatusInternalServerError, kind: kindAPI,
+		message: "the gateway could not carry out the request; its log says why",
+	}
+}
+
+// refuseWait is for a call that found no room in its time. It says what was
+// waited for and when it could have gone (facts/gateways.md, rule 4).
+func refuseWait(e *flotilla.WaitError) *apiError {
+	class, closed := strings.CutPrefix(e.Class, "closed:")
+	switch {
+	case e.Class == "overloaded":
+		return overloaded("Overloaded: the provider answers 529 on every org of this gateway; the request waited as long as it may", e.RetryAfter)
+	case closed && !limits(class):
+		return overloaded(fmt.Sprintf("every org of this gateway that could take the request is closed (%s)", class), e.RetryAfter)
+	}
+	message := "the rate limits of this gateway's orgs left no room for the request in the time it may wait"
+	if closed {
+		message = fmt.Sprintf("every org of this gateway that could take the request is closed by a limit (%s)", class)
+	}
+	return &apiError{
+		status: http.StatusTooManyRequests, kind: kindRateLimit, message: message, header: retryAfter(e.RetryAfter),
+	}
+}
+
+// limits says whether a class of closed lanes is one that a 429 of the API tells of.
+func limits(class string) bool {
+	switch class {
+	case "daily", "spend", "steady", "acceleration", "hidden", "concurrency":
+		return true
+	}
+	return false
+}
+
+// refuseMoney is for a call that a cap holds. Coming again is no use before
+// somebody moves the cap or the day ends, and an SDK that did would hammer us
+// (facts/gateways.md, "The contract to implement").
+func refuseMoney(e *flotilla.BudgetExceededError) *apiError {
+	what := "the budget"
+	if e.Per > 0 {
+		what = "the budget of the day"
+	}
+	return &apiError{
+		status: http.StatusTooManyRequests, kind: kindBilling,
+		message: fmt.Sprintf("%s of %s is used up: %s spent or reserved, and this request may cost %s", what, e.Cap, e.Spent, e.Needs),
+		header:  []string{headerShouldRetry, "false"},
+	}
+}
+
+// refuseModel begins as the API's own answer does for a model it does not know
+// (facts/claude-api.md 1.3).
+func refuseModel(model string) *apiError {
+	return &apiError{
+		status: http.StatusNotFound, kind: kindNotFound,
+		message: "model: " + model + " (this gateway knows no price for it, so that no cap could be kept; serve --price adds one)",
+	}
+}
+
+// refuseBody is for a body that cannot be weighed, in the API's words.
+func refuseBody(err error) *apiError {
+	var syntax *wire.SyntaxError
+	if errors.As(err, &syntax) {
+		return invalid("The request body is not valid JSON: " + syntax.Error())
+	}
+	return invalid(err.Error())
+}
+
+// brokenPause is when a call that never reached the provider is worth sending
+// again: the fleet has tried all orgs by then.
+const brokenPause = 2 * time.Second
+
+// refuseBroken is for a call whose attempts ended without an answer. Where
+// nothing was billed the SDK may come again. Where that is unknown it must not
+// by itself: each of its retries would be several attempts of ours, each billed.
+func refuseBroken(e *flotilla.TransportError) *apiError {
+	if !e.InDoubt {
+		return overloaded("the provider cannot be reached: "+e.Error(), brokenPause)
+	}
+	return &apiError{
+		status: http.StatusGatewayTimeout, kind: kindTimeout,
+		message: "no answer of the provider arrived, and whether the request was billed is unknown: " + e.Error(),
+		header:  []string{headerShouldRetry, "false"},
+	}
+}
+
+// fail answers a request that has no answer of the API's.
+func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
+	rec := recordOf(r.Context())
+	rec.Failed(err)
+	if r.Context().Err() != nil {
+		return // nobody is there to be told
+	}
+	if e := refusalOf(err); e != nil {
+		rec.Kind = e.kind
+		e.write(w)
+	}
+}
+
+// turnDown answers a request by an error of our own.
+func turnDown(w http.ResponseWriter, r *http.Request, e *apiError) {
+	recordOf(r.Context()).Kind = e.kind
+	e.write(w)
+}
