@@ -1,0 +1,59 @@
+import { now } from "./live.js";
+import { href } from "./route.js";
+import { compact, int, moment, percent, rate, span, usd } from "./format.js";
+import { Progress, parts } from "./bars.jsx";
+
+// JobTable is the jobs of the journal, newest first; `limit` of them, 0 for all.
+export function JobTable({ jobs, limit }) {
+	const shown = limit ? jobs?.slice(0, limit) : jobs;
+	return (
+		<section aria-labelledby="jobs">
+			<div class="section-head">
+				<h2 id="jobs">Jobs</h2>
+				{limit > 0 && jobs?.length > limit && <a href="#/jobs">All {int(jobs.length)}</a>}
+			</div>
+			{!jobs ? <p class="no-data">no data yet</p> : jobs.length === 0 ? <p class="no-data">The journal has no jobs.</p> : (
+				<div class="job-list">
+					{shown.map((j) => <JobLine key={j.key} j={j} />)}
+				</div>
+			)}
+		</section>
+	);
+}
+
+function JobLine({ j }) {
+	const settled = parts(j).reduce((sum, p) => sum + p.n, 0);
+	return (
+		<a class="job-line" href={href("jobs", j.key)}>
+			<span class="job-name"><b class="mono">{j.key}</b> <State j={j} /></span>
+			<span class="job-command text" title={j.command}>{j.client ? <span class="faint">{j.client}: </span> : null}{j.command || j.kind}</span>
+			<span class="job-progress">
+				<Progress n={j.n} parts={parts(j)} label={`rows of job ${j.key}`} />
+				<span class="under"><span>{compact(settled)}<span class="faint"> / {compact(j.n)}</span>{j.errored > 0 && <span class="bad"> · {compact(j.errored)} errored</span>}</span><span>{j.n > 0 ? percent(Math.floor((1000 * settled) / j.n) / 1000) : ""}</span></span>
+			</span>
+			<span class="job-money num">{usd(j.spent_usd)}{j.cap_usd != null && <small> of {usd(j.cap_usd)}</small>}</span>
+			<span class="job-when num"><Ending j={j} /></span>
+		</a>
+	);
+}
+
+const stateWords = { running: "running", interrupted: "interrupted", stopped: "stopped", finished: "finished" };
+
+// State is how a job stands, and what was asked of it and has not happened yet.
+export function State({ j }) {
+	const asked = j.signal === "pause" ? "paused" : j.signal === "cancel" && j.state === "running" ? "being canceled" : "";
+	return <span class={`state ${asked ? "paused" : j.state}`}>{asked || (stateWords[j.state] ?? j.state)}</span>;
+}
+
+function Ending({ j }) {
+	const at = now.value;
+	if (j.ended) return <span class="faint">{moment(j.ended, at)}</span>;
+	if (j.state !== "running") return <span class="faint">since {moment(j.created, at)}</span>;
+	const left = (Date.parse(j.eta ?? "") - at) / 1000;
+	return (
+		<>
+			{Number.isNaN(left) ? <span class="faint">end not known</span> : <span>{left > 1 ? `${span(left)} left` : "any moment"}</span>}
+			<small>{j.rate_per_min > 0 ? `${rate(j.rate_per_min)} a minute` : "\u00a0"}</small>
+		</>
+	);
+}
