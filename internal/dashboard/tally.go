@@ -1,0 +1,189 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+// numOutcomes is how many outcomes a row can have, pending included.
+const numOutcomes = int(journal.Canceled) + 1
+
+// tally is how the rows of one job stand, kept up with the journal: ten bytes a
+// row. It is read whole once, then only what settled since.
+type tally struct {
+	mu     sync.Mutex
+	loaded bool
+	after  int64 // the last outcome that is in it
+	moved  int   // how often another answer took the place of one
+
+	outcome []journal.Outcome
+	stop    []uint8  // why the answer ended, by number
+	at      []int64  // the answer that stands; 0: pending
+	words   []string // of stop; 0: none
+	counts  [numOutcomes]int
+}
+
+// catchUp brings the tally up to the journal.
+func (t *tally) catchUp(ctx context.Context, j *journal.Journal, info *journal.JobInfo) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.loaded {
+		st, err := j.StateOf(ctx, info.ID)
+		if err != nil {
+			return err
+		}
+		t.load(st)
+	}
+	t.grow(info.N)
+	for a, err := range j.AnswersOf(ctx, info.ID, t.after) {
+		if err != nil {
+			return err
+		}
+		t.settle(&a, info.Realm.Emulated)
+	}
+	return nil
+}
+
+func (t *tally) load(st *journal.State) {
+	t.loaded, t.words = true, []string{""}
+	t.grow(st.Rows())
+	for row := range st.Rows() {
+		if at := st.At(row); at > 0 {
+			t.put(row, st.Outcome(row), t.word(st.Stop(row)), at)
+		}
+	}
+	for _, at := range st.Superseded() {
+		t.after = max(t.after, at)
+	}
+	t.moved = len(st.Superseded())
+}
+
+// grow makes room for so many rows.
+func (t *tally) grow(n int) {
+	if more := n - len(t.outcome); more > 0 {
+		t.outcome = append(t.outcome, make([]journal.Outcome, more)...)
+		t.stop = append(t.stop, make([]uint8, more)...)
+		t.at = append(t.at, make([]int64, more)...)
+		t.counts[journal.Pending] += more
+	}
+}
+
+// settle takes in an answer. A success of another provenance is none.
+func (t *tally) settle(a *journal.Answer, mark string) {
+	t.after = max(t.after, a.ID)
+	if a.Row < 0 || a.Type == journal.Succeeded && a.Emulated != mark {
+		return
+	}
+	t.grow(a.Row + 1)
+	if t.at[a.Row] > 0 {
+		t.moved++
+	}
+	t.put(a.Row, a.Type, t.word(a.StopReason), a.ID)
+}
+
+func (t *tally) put(row int, o journal.Outcome, stop uint8, at int64) {
+	t.counts[t.outcome[row]]--
+	t.counts[o]++
+	t.outcome[row], t.stop[row], t.at[row] = o, stop, at
+	t.after = max(t.after, at)
+}
+
+// maxStops bounds the stop reasons that are told apart; there are eight or so.
+const maxStops = 250
+
+func (t *tally) word(stop string) uint8 {
+	for i, w := range t.words {
+		if w == stop {
+			return uint8(i)
+		}
+	}
+	if len(t.words) >= maxStops {
+		return 0
+	}
+	t.words = append(t.words, stop)
+	return uint8(len(t.words) - 1)
+}
+
+// stops counts answers by why they ended.
+func (t *tally) stops() map[string]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := make([]int, len(t.words))
+	for row, o := range t.outcome {
+		if o == journal.Succeeded {
+			n[t.stop[row]]++
+		}
+	}
+	out := map[string]int{}
+	for i, n := range n {
+		if n > 0 {
+			out[t.words[i]] = n
+		}
+	}
+	return out
+}
+
+// counted is how many rows there are of each outcome.
+func (t *tally) counted() [numOutcomes]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counts
+}
+
+// standing is one row of a tally.
+func (t *tally) standing(row int) (o journal.Outcome, stop string, at int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if row < 0 || row >= len(t.outcome) {
+		return journal.Pending, "", 0
+	}
+	return t.outcome[row], t.words[t.stop[row]], t.at[row]
+}
+
+// statuses are the words that rows can be filtered by: outcomes, and the two
+// kinds of success that people look for (interface.md, "Output").
+var statuses = map[string]func(o journal.Outcome, stop string) bool{
+	"pending":   func(o journal.Outcome, _ string) bool { return o == journal.Pending },
+	"succeeded": func(o journal.Outcome, _ string) bool { return o == journal.Succeeded },
+	"errored":   func(o journal.Outcome, _ string) bool { return o == journal.Errored },
+	"expired":   func(o journal.Outcome, _ string) bool { return o == journal.Expired },
+	"canceled":  func(o journal.Outcome, _ string) bool { return o == journal.Canceled },
+	"truncated": func(o journal.Outcome, stop string) bool { return o == journal.Succeeded && stop == "max_tokens" },
+	"refused":   func(o journal.Outcome, stop string) bool { return o == journal.Succeeded && stop == "refusal" },
+}
+
+// filter is the set of rows whose status is one of the words; all rows where
+// there is no word.
+func (t *tally) filter(words []string) (rowSet, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	set := newRowSet(len(t.outcome))
+	if len(words) == 0 {
+		set.fill(len(t.outcome))
+		return set, nil
+	}
+	match := make([][]bool, numOutcomes) // by outcome and stop
+	for o := range match {
+		match[o] = make([]bool, len(t.words))
+	}
+	for _, word := range words {
+		is := statuses[word]
+		if is == nil {
+			return nil, fmt.Errorf("there is no status %q", word)
+		}
+		for o := range match {
+			for i, stop := range t.words {
+				match[o][i] = match[o][i] || is(journal.Outcome(o), stop)
+			}
+		}
+	}
+	for row, o := range t.outcome {
+		if match[o][t.stop[row]] {
+			set.add(row)
+		}
+	}
+	return set, nil
+}
