@@ -29,5 +29,5 @@ func (g *Gateway) forward(w http.ResponseWriter, r *http.Request, body []byte) {
 		return
 	}
 	defer a.Body.Close()
-	g.deliver(w, r, a, cancel)
+	g.deliver(ctx, cancel, w, r, a)
 }

@@ -63,7 +63,7 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request, caller Caller, as
 		return
 	}
 	defer a.Body.Close()
-	turn.kept = g.deliver(w, r, a, cancel) && a.Status < 300
+	turn.kept = g.deliver(ctx, cancel, w, r, a) && a.Status < 300
 }
 
 // unweighed is the answer for a body that the fleet cannot weigh.

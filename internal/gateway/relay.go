@@ -43,12 +43,12 @@ var (
 // deliverStream passes a stream of events on as it arrives. The head goes out
 // with the first bytes, so that a stream that breaks off before them is told by
 // a status.
-func (g *Gateway) deliverStream(w http.ResponseWriter, r *http.Request, a *flotilla.Answer, cancel context.CancelFunc) bool {
+func (g *Gateway) deliverStream(ctx context.Context, cancel context.CancelFunc, w http.ResponseWriter, r *http.Request, a *flotilla.Answer) bool {
 	s := &relay{body: a.Body, all: &g.ahead, more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 	var reader sync.WaitGroup
 	defer reader.Wait()
 	defer cancel()
-	reader.Go(func() { s.read(r.Context().Done()) })
+	reader.Go(func() { s.read(ctx.Done()) })
 	<-s.more
 	if err := s.brokeBefore(); err != nil {
 		cancel()

@@ -13,9 +13,9 @@ import (
 	"github.com/flotilla-llm/flotilla/internal/wire"
 )
 
-// deliver passes an answer on and says whether the client has all of it. cancel
-// ends the exchange.
-func (g *Gateway) deliver(w http.ResponseWriter, r *http.Request, a *flotilla.Answer, cancel context.CancelFunc) (whole bool) {
+// deliver passes an answer on and says whether the client has all of it. ctx is
+// that of the exchange, which cancel ends.
+func (g *Gateway) deliver(ctx context.Context, cancel context.CancelFunc, w http.ResponseWriter, r *http.Request, a *flotilla.Answer) (whole bool) {
 	rec := recordOf(r.Context())
 	rec.Answered(a)
 	defer func() {
@@ -24,7 +24,7 @@ func (g *Gateway) deliver(w http.ResponseWriter, r *http.Request, a *flotilla.An
 		}
 	}()
 	if a.Status/100 == 2 && wire.IsEventStream(a.Header) {
-		return g.deliverStream(w, r, a, cancel)
+		return g.deliverStream(ctx, cancel, w, r, a)
 	}
 	return g.deliverWhole(w, r, a)
 }
