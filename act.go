@@ -11,6 +11,10 @@ import (
 // intend keeps the intent of the Send that follows.
 func (f *Fleet) intend(now time.Duration, p *sched.Persist) {
 	c := f.calls[p.Call]
+	if c.line != nil { // it draws on a block in place of an intent
+		f.intent.Worst = Money(p.Worst)
+		return
+	}
 	l := &f.lanes[p.Lane]
 	f.intent = Record{
 		Kind: IntentRecord, Job: c.stream.opt.Job, Row: c.row.Index, Attempt: int64(p.Attempt),
@@ -22,14 +26,25 @@ func (f *Fleet) intend(now time.Duration, p *sched.Persist) {
 // send queues an exchange behind its intent.
 func (f *Fleet) send(now time.Duration, s *sched.Send) {
 	c := f.calls[s.Call]
-	a := &attempt{id: s.Attempt, call: c, lane: s.Lane, org: f.lanes[s.Lane].org, worst: f.intent.Worst, hedge: s.Hedge, sentAt: now}
+	a := &attempt{id: s.Attempt, call: c, lane: s.Lane, org: f.lanes[s.Lane].org, worst: f.intent.Worst, hedge: s.Hedge, try: s.Try, sentAt: now}
 	f.attempts[a.id] = a
 	c.flying++
 	c.stream.flying++
 	c.hedged = c.hedged || s.Hedge
-	a.ctx, a.cancel = context.WithCancel(f.ctx)
+	from := f.ctx
+	if c.line != nil {
+		from = c.line.ctx
+	}
+	a.ctx, a.cancel = context.WithCancel(from)
 	if f.cfg.Transport != nil {
 		a.ctx = context.WithValue(a.ctx, attemptKey{}, int64(s.Attempt))
+	}
+	if c.line != nil {
+		c.stream.tally.lane(s.Lane)
+		if l := c.line.line; !f.keeps(l) || f.draw(now, l, a) {
+			f.launchLine(a)
+		}
+		return
 	}
 	a.stream = f.wantsStream(c.row.Facts)
 	f.begun(c.stream)
@@ -39,11 +54,13 @@ func (f *Fleet) send(now time.Duration, s *sched.Send) {
 
 // ended takes in an attempt that is over: the core decides, the store learns.
 func (f *Fleet) ended(now time.Duration, a *attempt) {
-	if a.answer.source != nil {
+	if a.answer.source != nil && a.call.line == nil {
 		f.halt(now, a.call.stream, Stopped, a.answer.source)
 	}
 	a.endedAt = now
-	a.cancel()
+	if a.body == nil { // else it is read on, to its end
+		a.cancel()
+	}
 	c := a.call
 	c.stream.flying--
 	if c.flying--; c.flying > 0 {
@@ -55,19 +72,34 @@ func (f *Fleet) ended(now time.Duration, a *attempt) {
 	if a.answer.succeeded() {
 		f.lanes[a.lane].pool.latency.add(now - a.sentAt)
 	}
-	c.stream.tally.ended(a, c.won(a))
-	if a.answer.refused != nil && a.answer.refused.Refusal.Class == sched.NoModel {
-		f.denied[c.row.Facts.Model] = a.answer.api
+	if c.line == nil {
+		c.stream.tally.ended(a, c.won(a))
 	}
+	if a.answer.refused != nil && a.answer.refused.Refusal.Class == sched.NoModel {
+		denied := a.answer
+		f.denied[c.row.Facts.Model] = &denied
+	}
+	before := f.judged(a)
 	f.ending, f.recorded = a.id, false
+	if c.line != nil {
+		f.lineEnded(now, c, a)
+	}
 	f.step(now, a.answer.event())
 	f.ending = 0
 	delete(f.attempts, a.id)
-	if !f.recorded {
+	f.observe(now, a, before)
+	switch {
+	case f.recorded:
+	case c.line != nil:
+		f.recordLineAttempt(now, a)
+	default:
 		f.commits.put(entry{record: f.attemptRecord(a)})
 	}
-	if c.stream.closed && c.flying == 0 {
+	switch {
+	case c.stream.closed && c.flying == 0:
 		f.drop(c)
+	case c.line != nil && c.line.expired && c.flying == 0 && f.calls[c.id] == c:
+		f.takeBack(now, c, f.waitError(now, c))
 	}
 }
 
@@ -86,6 +118,10 @@ func (f *Fleet) attemptRecord(a *attempt) Record {
 func (f *Fleet) settle(now time.Duration, s *sched.Settle) {
 	c := f.calls[s.Call]
 	if c == nil {
+		return
+	}
+	if c.line != nil {
+		f.settleLine(now, c, s)
 		return
 	}
 	f.recorded = f.recorded || s.Attempt != 0 && s.Attempt == f.ending
@@ -130,7 +166,7 @@ func (f *Fleet) errorOf(c *call, a *attempt, s *sched.Settle) error {
 	switch {
 	case a == nil && f.denied[c.row.Facts.Model] != nil:
 		// No org has the model: what they said of it holds for this call too.
-		api := *f.denied[c.row.Facts.Model]
+		api := *f.denied[c.row.Facts.Model].api
 		api.Attempts = 0
 		return &api
 	case a == nil:
@@ -195,6 +231,9 @@ func (f *Fleet) abortAll(s *stream) {
 	for _, a := range f.attempts {
 		if a.call.stream == s {
 			a.cancel()
+			if a.live != nil {
+				a.live.leave()
+			}
 		}
 	}
 	for _, b := range f.batchesOf(s) {

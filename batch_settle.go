@@ -120,6 +120,7 @@ func (f *Fleet) rowBack(now time.Duration, b *batch, r *batchRow, rec Record) {
 	rec.Kind = AttemptRecord
 	f.commits.put(entry{record: rec})
 	b.stream.tally.batchRow(b, nil, &rec)
+	f.observeRow(b, &rec, nil)
 	b.stream.tried(r.index, &rec)
 }
 
@@ -144,6 +145,7 @@ func (f *Fleet) settleRow(now time.Duration, b *batch, r *batchRow, res Result, 
 	s.undelivered += out.size
 	s.owed++
 	s.tally.batchRow(b, &res, &rec)
+	f.observeRow(b, &rec, &res)
 	f.commits.put(entry{record: rec, deliver: out})
 }
 

@@ -32,9 +32,11 @@ type answer struct {
 	stopReason string
 	emulated   string
 	api        *APIError
-	partial    bool  // it broke off after output had begun: what that cost is unknown
-	err        error // why it failed
-	source     error // the source could not give the body: nothing was sent
+	header     http.Header // of a refused call of a line …
+	raw        []byte      // … and its body
+	partial    bool        // it broke off after output had begun: what that cost is unknown
+	err        error       // why it failed
+	source     error       // the source could not give the body: nothing was sent
 }
 
 func (a *answer) event() sched.Event {
@@ -127,6 +129,7 @@ func (f *Fleet) exchange(a *attempt) answer {
 	if err != nil {
 		return f.failure(a, trace, err, nil)
 	}
+	a.headAt = f.clock.now()
 	defer resp.Body.Close()
 	if resp.Header.Get(ourHeader) != "" {
 		return answer{source: ErrOurselves, err: ErrOurselves, failed: &sched.Failed{Attempt: a.id, Failure: sched.Cut}}

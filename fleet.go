@@ -52,8 +52,9 @@ type Fleet struct {
 	nextStream sched.StreamID
 	nextCall   sched.CallID
 	models     map[string]int32
-	denied     map[string]*APIError // what an org without the model last said, by model
-	ledgers    sched.LedgerID       // how many are open; the first is Config.Spend's, where there is one
+	denied     map[string]*answer // what an org without the model last said, by model
+	parked     bool               // a lane closed: calls of lines may wait in vain
+	ledgers    sched.LedgerID     // how many are open; the first is Config.Spend's, where there is one
 	fatal      error
 	trace      *tracer
 
@@ -102,7 +103,7 @@ func New(cfg Config) (*Fleet, error) {
 		attempts: map[sched.AttemptID]*attempt{},
 		batches:  map[sched.BatchID]*batch{},
 		models:   map[string]int32{},
-		denied:   map[string]*APIError{},
+		denied:   map[string]*answer{},
 		done:     make(chan struct{}),
 
 		connecting: make(chan struct{}, 1),
@@ -191,6 +192,7 @@ type orgState struct {
 	header    http.Header
 	transport http.RoundTripper
 	emulated  string
+	closed    atomic.Bool // its account takes no calls
 }
 
 // redact takes an org's key out of a text that came from elsewhere, so that no

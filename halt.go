@@ -55,4 +55,7 @@ func (f *Fleet) drop(c *call) {
 	delete(f.calls, c.id)
 	c.stream.open--
 	c.stream.dropped++
+	if c.line != nil {
+		f.dropLine(c)
+	}
 }

@@ -6,12 +6,14 @@ import (
 )
 
 // message is something for the loop: an attempt that ended, a result that was
-// delivered, or a function to
-// run with the core in hand.
+// delivered, a word of a line's caller, or a function to run with the core in
+// hand.
 type message struct {
 	ended *attempt
 	first *attempt    // first byte of a stream: its limit headers are in first.reading
 	given *settlement // its source has it
+	line  *lineCall
+	op    lineOp // of line
 	run   func(now time.Duration)
 }
 

@@ -2,6 +2,7 @@ package flotilla
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -23,18 +24,35 @@ type LineOptions struct {
 
 // A Line makes calls one by one that share a place in the fleet: a client's
 // calls at one priority. Its methods may be called from several goroutines.
+//
+// It keeps no intent of each call. Money for them is reserved ahead, in blocks,
+// so that no call waits for the Store while blocks last; a crash leaves what is
+// left of the open blocks in doubt.
 type Line struct {
-	fleet *Fleet
-	opt   LineOptions
+	fleet  *Fleet
+	opt    LineOptions
+	stream *stream
+	capped bool // money is: what has no worst case is not sent
+
+	// The loop's.
+	money blocks
+	row   int // of the next call, from opt.FirstRow
+	lazy  []Record
+	flush time.Duration // when lazy is to be written
 }
 
 // Call is one request of a Line.
 type Call struct {
-	Body   []byte      // sent byte for byte; must not change until Do returns, nor while attempts may go on
-	Query  string      // raw query of the request ("beta=true"), passed on
-	Header http.Header // sent as given; the org's key is set by us, anthropic-version and content-type only where missing. nil: the fleet's own
-	// MaxWait is how long it may wait until its answer begins, retries included;
-	// 0: 540 s.
+	// Body is sent byte for byte. It must not change while the call is under way,
+	// which may be a little longer than Do.
+	Body  []byte
+	Query string // raw query of the request ("beta=true"), passed on
+	// Header is sent as given, without what is of a connection, of an encoding or a
+	// credential; the org's key is set by us, anthropic-version and content-type
+	// only where missing. nil: the fleet's own.
+	Header http.Header
+	// MaxWait is how long it may wait for its turn, retries included; one that is
+	// at the provider by then is still waited for, since it is paid for. 0: 540 s.
 	MaxWait  time.Duration
 	Facts    *Facts // of WeighAs, where the caller has them; nil: weighed here
 	Nth      int    // how-many-th equal body, from 0, for the record
@@ -43,17 +61,18 @@ type Call struct {
 
 // CallResult is what became of a Call whose answer has ended.
 type CallResult struct {
-	Cost       Money // of all its attempts, worst cases in doubt included
+	Cost       Money // of all its attempts; known ones exact, in-doubt ones at worst case, one that broke off as estimated
 	Usage      price.Usage
 	StopReason string
 	Err        error  // why the answer is none: *APIError or *TransportError; nil: it succeeded
-	Estimated  bool   // Usage.Output is an estimate: the answer broke off, or was left
+	Estimated  bool   // Usage.Output and Cost are estimates: the answer broke off, or was left
 	Message    []byte // with LineOptions.Keep: the Message on one line, of a stream, too
 }
 
-// WaitError says that a call could not be sent within its MaxWait.
+// WaitError says that a call could not be sent within its MaxWait, or that it
+// is known beforehand that it could not.
 type WaitError struct {
-	Class      string        // "limits", "overloaded", "closed:<class>"
+	Class      string        // "limits", "overloaded", "paused", "closed:<class>"
 	RetryAfter time.Duration // the earliest it could have gone, as far as is known; at least 1 s
 }
 
@@ -61,18 +80,48 @@ func (e *WaitError) Error() string {
 	return fmt.Sprintf("no room for the call in time (%s); the next try is worth it in %s", e.Class, e.RetryAfter.Round(time.Second))
 }
 
+// defaultCallWait is 0.9 of the ten minutes that the official SDKs wait for an
+// answer (interface.md, "Gateway").
+const defaultCallWait = 540 * time.Second
+
 // Line opens a line. It connects the fleet where nothing has yet; the errors
-// are Connect's, and ErrClosed.
+// are Connect's, and ErrClosed. A line is closed by its Close, or with the
+// fleet.
 func (f *Fleet) Line(ctx context.Context, opt LineOptions) (*Line, error) {
 	if _, err := f.Connect(ctx); err != nil {
 		return nil, err
 	}
-	return &Line{fleet: f, opt: opt}, nil
+	l := &Line{fleet: f, opt: opt, row: opt.FirstRow}
+	l.capped = f.cfg.Spend != 0 || len(opt.Pots) > 0 || opt.Purse != nil
+	l.stream = &stream{line: l, finished: make(chan struct{}), opt: Options{
+		Client: opt.Name, Priority: opt.Priority, Weight: opt.Weight, Pots: opt.Pots, Purse: opt.Purse, Job: opt.Job,
+	}}
+	_, err := ask(ctx, f, func(now time.Duration) struct{} {
+		f.register(now, l.stream)
+		return struct{}{}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
-// Close takes no more calls, lets those under way go on for drain and then
-// breaks them off.
-func (l *Line) Close(time.Duration) error { return nil }
+// Close takes no more calls: those that wait give ErrClosed, those at the
+// provider may go on for drain and are then broken off. The error is the
+// store's, if it failed.
+func (l *Line) Close(drain time.Duration) error {
+	f := l.fleet
+	f.inbox.put(message{run: func(now time.Duration) {
+		l.stream.opt.Drain = max(drain, 1)
+		f.halt(now, l.stream, Interrupted, nil)
+	}})
+	select {
+	case <-l.stream.finished:
+		return l.stream.err
+	case <-f.done:
+		return f.fatal
+	}
+}
 
 // Do waits for room, sends the call, repeats it where that helps, with other
 // orgs too, and returns when the head of a final answer is there. An error of
@@ -80,19 +129,25 @@ func (l *Line) Close(time.Duration) error { return nil }
 // and body. When ctx ends the call is taken back, or its exchange is cancelled.
 //
 // Errors are that of ctx, *WaitError, *BudgetExceededError, *UnknownModelError,
-// *RequestError, *TransportError and ErrClosed.
+// *RequestError, *TransportError, ErrClosed, and the store's.
 func (l *Line) Do(ctx context.Context, call Call) (*Answer, error) {
-	facts := call.Facts
-	if facts == nil {
-		weighed, err := l.fleet.Weigh(call.Body)
-		if err != nil {
+	if call.Facts == nil {
+		facts, err := l.fleet.Weigh(call.Body)
+		var unknown *UnknownModelError
+		switch {
+		case errors.As(err, &unknown):
 			return nil, err
+		case err != nil:
+			return nil, &RequestError{Err: err}
 		}
-		facts = &weighed
+		call.Facts = &facts
 	}
-	a, err := l.fleet.Forward(ctx, http.MethodPost, "/v1/messages", call.Query, call.Header, call.Body)
-	if err == nil {
-		a.Model, a.Pool, a.Attempts = facts.Model, facts.Pool, 1
+	if m := call.Facts.Metered; m != "" && l.capped {
+		return nil, &RequestError{Err: fmt.Errorf("%s is billed per use, so a cap cannot be kept", m)}
 	}
-	return a, err
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	lc := &lineCall{Call: call, line: l, ctx: ctx, arrived: l.fleet.clock.now(), turns: make(chan turn, 1)}
+	return lc.carry()
 }

@@ -19,6 +19,7 @@ type laneState struct {
 	pool  *poolState
 	tier  sched.Tier
 	group *group // nil for the batch tier
+	cost  Money  // of all attempts on it, worst cases in doubt included
 }
 
 // limit is the etiquette cap on what a lane may have in flight; 0: it has none.
@@ -49,6 +50,7 @@ type attempt struct {
 	worst  Money
 	hedge  bool
 	stream bool // the answer is taken as a stream
+	try    int  // how-many-th attempt of its call, from 1
 	ctx    context.Context
 	cancel context.CancelFunc
 	silent atomic.Bool // nothing came for too long
@@ -57,8 +59,17 @@ type attempt struct {
 
 	sentAt  time.Duration
 	endedAt time.Duration
+	headAt  time.Duration // the head of its answer came; 0: not known
 	reading sched.Reading // of the first byte of a stream
 	answer  answer
+
+	// Of a line's call.
+	block    *block      // of the line's money that it draws on
+	patience *time.Timer // gives it up
+	body     *streamBody // of an answer that was handed over as it came
+	live     *streamBody // the same, once the loop knows
+	handed   bool        // its call's Do has returned
+	estimate Money       // what an answer that broke off has cost by what came of it
 }
 
 // run is the one loop that owns the core and reads the clock.
@@ -89,14 +100,18 @@ func (f *Fleet) run() {
 // turn takes in what has happened up to now and returns when to look again.
 func (f *Fleet) turn(now time.Duration) time.Duration {
 	f.lapses(now)
-	for _, m := range f.inbox.take() {
+	messages := f.inbox.take()
+	f.takeLines(now, messages)
+	for _, m := range messages {
 		switch {
+		case m.line != nil:
+			f.lineSays(now, m.line, m.op)
 		case m.run != nil:
 			m.run(now)
 		case m.given != nil:
 			f.given(now, m.given)
 		case m.first != nil:
-			f.step(now, &sched.Headers{Attempt: m.first.id, Reading: m.first.reading})
+			f.firstByte(now, m.first)
 		default:
 			f.ended(now, m.ended)
 		}
@@ -106,11 +121,22 @@ func (f *Fleet) turn(now time.Duration) time.Duration {
 	}
 	f.shareSlots(now)
 	wake := now + time.Duration(float64(leaseEvery)*f.clock.speed)
+	if f.parked {
+		f.refuseShutOut(now)
+	}
 	for _, s := range f.streams {
 		wake = min(wake, f.tend(now, s))
 	}
 	f.streams = slices.DeleteFunc(f.streams, (*stream).ended)
 	return max(min(wake, f.core.Next()), now)
+}
+
+// firstByte takes in that the head of a stream is there.
+func (f *Fleet) firstByte(now time.Duration, a *attempt) {
+	if a.live = a.body; a.live != nil && a.call.stream.aborted {
+		a.live.leave()
+	}
+	f.step(now, &sched.Headers{Attempt: a.id, Reading: a.reading})
 }
 
 // busy reports whether a stream still runs.

@@ -97,6 +97,15 @@ var noticeKinds = [sched.NumNotes]NoticeKind{
 // note passes a core's note on.
 func (f *Fleet) note(now time.Duration, n *sched.Note) {
 	l := &f.lanes[n.Lane]
+	switch {
+	case n.Kind == sched.NoteParked:
+		f.parked = true
+		if n.Class != sched.Daily {
+			l.org.closed.Store(true)
+		}
+	case n.Kind == sched.NoteReopened && n.Class != sched.Daily:
+		l.org.closed.Store(false)
+	}
 	if n.Kind == sched.NoteDailyLearned {
 		// At once: the run that met the cap may stand for a day.
 		f.remember(l, map[string]float64{hintDaily: n.Value})

@@ -17,11 +17,12 @@ type Observation struct {
 	Tier     string
 	Model    string
 	Priority Priority
-	// Class is what it came to: "succeeded", the name of a refusal ("steady",
+	// Class is what it came to: "succeeded"; the name of a refusal: "steady",
 	// "acceleration", "hidden", "concurrency", "daily", "spend", "queue_full",
-	// "overloaded", "auth", "permission", "credit", "hold", "invalid", "no_model",
-	// "server_error", "conflict", "unknown_504"), "transport" (no answer of the
-	// API) or "canceled".
+	// "overloaded", "auth", "permission", "credit", "hold", "model" (the org does not
+	// have it), "invalid", "conflict", "server" (5xx and pages of a proxy);
+	// "transport": no answer of the API; "canceled": broken off by us or its caller;
+	// of rows of batches also "errored" and "expired".
 	Class  string
 	Status int // of the answer; 0: none came
 
@@ -30,7 +31,7 @@ type Observation struct {
 	Latency   time.Duration // … until its last byte
 
 	Usage     price.Usage
-	Cost      Money // what it was billed; of one in doubt its worst case
+	Cost      Money // what it was billed; of one in doubt its worst case, where Estimated what came of it
 	InDoubt   bool  // whether it was billed, or how much, is unknown
 	Estimated bool  // Usage.Output is an estimate: the answer broke off
 	Attempt   int   // how-many-th of its call, from 1; 0: of a batch's row

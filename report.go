@@ -105,9 +105,9 @@ func newHistogram() *hdrhistogram.Histogram {
 }
 
 func (t *tally) start(f *Fleet, now time.Duration) {
+	t.lanes = map[sched.LaneID]*laneTally{}
 	t.began, t.realFrom = now, f.clock.elapsed()
 	t.before = append([]sched.LaneView(nil), f.core.Lanes()...)
-	t.lanes = map[sched.LaneID]*laneTally{}
 	t.latency = newHistogram()
 	t.report.Started = f.clock.wall(now)
 }

@@ -1,6 +1,7 @@
 package flotilla
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -26,7 +27,7 @@ type StreamState struct {
 	InFlight   int           // attempts
 	OldestWait time.Duration // how long the call that is next has waited; 0: none waits
 	Settled    int64         // calls
-	Spent      Money         // since it began, worst cases in doubt included
+	Spent      Money         // by its attempts since it began, worst cases in doubt included; by batch, too
 	Cap        Money         // its MaxSpend; negative: none
 	Paused     bool
 }
@@ -97,10 +98,10 @@ func (f *Fleet) Now() time.Time { return f.clock.wall(f.clock.now()) }
 
 func (f *Fleet) snapshot(now time.Duration) Snapshot {
 	views := f.core.Lanes()
-	s := Snapshot{At: f.clock.wall(now), Lanes: make([]LaneState, len(views))}
+	s := Snapshot{At: f.clock.wall(now), Lanes: make([]LaneState, len(views)), Streams: f.streamStates(now)}
 	for i := range views {
 		s.Lanes[i] = f.laneState(&views[i])
-		s.Lanes[i].Cap = f.lanes[i].limit()
+		s.Lanes[i].Cap, s.Lanes[i].Cost = f.lanes[i].limit(), f.lanes[i].cost
 	}
 	for _, st := range f.streams {
 		for _, b := range f.batchesOf(st) {
@@ -133,6 +134,8 @@ func (f *Fleet) laneState(v *sched.LaneView) LaneState {
 		Sent: v.Sent, Succeeded: v.Succeeded, Overloaded: v.Refused[sched.Overloaded],
 		RateLimited: v.Steady + v.Hidden + v.Accel + v.Refused[sched.Acceleration] + v.Refused[sched.Concurrency] +
 			v.Refused[sched.Daily] + v.Refused[sched.Spend] + v.Refused[sched.QueueFull],
+		Capacity: limitsOf(v.Capacity), Level: limitsOf(v.Level), SoftFloor: limitsOf(v.SoftFloor), HardFloor: limitsOf(v.HardFloor),
+		Refused: refusedBy(v), Paused: v.Paused,
 	}
 	if v.Closed {
 		s.Class = className(v.Class)
@@ -141,6 +144,57 @@ func (f *Fleet) laneState(v *sched.LaneView) LaneState {
 		}
 	}
 	return s
+}
+
+// refusedBy counts a lane's refusals by their names.
+func refusedBy(v *sched.LaneView) map[string]int64 {
+	by := map[string]int64{}
+	add := func(name string, n int64) {
+		if n > 0 {
+			by[name] += n
+		}
+	}
+	for c := range v.Refused {
+		if class := sched.Class(c); class != sched.RateLimited {
+			add(className(class), v.Refused[c])
+		}
+	}
+	add("steady", v.Steady)
+	add("hidden", v.Hidden)
+	add("acceleration", v.Accel)
+	return by
+}
+
+// streamStates tells how the streams stand that have not ended.
+func (f *Fleet) streamStates(now time.Duration) []StreamState {
+	waits := map[*stream]time.Duration{}
+	for _, c := range f.calls {
+		if c.flying == 0 {
+			waits[c.stream] = max(waits[c.stream], now-c.at)
+		}
+	}
+	states := make([]StreamState, 0, len(f.streams))
+	for _, st := range f.streams {
+		if st.ended() {
+			continue
+		}
+		v := f.core.Stream(st.id)
+		s := StreamState{
+			Client: st.opt.Client, Job: st.opt.Job, Line: st.line != nil, Priority: st.opt.Priority, Weight: cmp.Or(st.opt.Weight, 1),
+			Queued: v.Queued, InFlight: v.InFlight, OldestWait: waits[st], Settled: v.Settled, Spent: Money(v.Spent), Cap: -1,
+			Paused: v.Paused,
+		}
+		if st.ledger >= 0 {
+			limit, _, _ := f.core.Ledger(st.ledger)
+			s.Cap = Money(limit)
+		}
+		states = append(states, s)
+	}
+	return states
+}
+
+func limitsOf(v [sched.NumDims]float64) Limits {
+	return Limits{Requests: v[sched.Requests], Input: v[sched.Input], Output: v[sched.Output]}
 }
 
 func perMinute(perSecond [sched.NumDims]float64) Limits {

@@ -26,6 +26,8 @@ const (
 type call struct {
 	id     sched.CallID
 	stream *stream
+	line   *lineCall     // it is a line's; nil: a source's
+	at     time.Duration // it came
 	row    Row
 	flying int      // attempts of it in flight
 	last   *attempt // the newest attempt that ended with an answer
@@ -50,17 +52,20 @@ func (c *call) won(a *attempt) bool {
 	return c.first != nil && c.first != a && c.first.answer.succeeded()
 }
 
-// stream is one Dispatch or Carry on its way.
+// stream is one Dispatch or Carry on its way, or a Line.
 type stream struct {
-	id     sched.StreamID
-	src    Source
-	deque  Deque // src, where it can be taken from at both ends; nil: it cannot
-	route  Route
-	opt    Options
-	ctx    context.Context // of Settled: ends when results are no longer waited for
-	letGo  context.CancelFunc
-	ledger sched.LedgerID
-	purse  allowance
+	id      sched.StreamID
+	line    *Line  // nil: a Dispatch or Carry
+	src     Source // nil: a Line
+	deque   Deque  // src, where it can be taken from at both ends; nil: it cannot
+	route   Route
+	opt     Options
+	ctx     context.Context // of Settled: ends when results are no longer waited for
+	letGo   context.CancelFunc
+	ledger  sched.LedgerID // of Options.MaxSpend; -1: none
+	ledgers []sched.LedgerID
+	purse   allowance
+	looked  Money // what its ledgers had when a line's calls were last held against them
 
 	open     int  // calls offered and not settled
 	flying   int  // attempts in flight
@@ -113,6 +118,9 @@ func (f *Fleet) Carry(ctx context.Context, src Source, opt Options) (Report, err
 	s.ctx, s.letGo = context.WithCancel(context.WithoutCancel(ctx))
 	defer s.letGo()
 	s.deliveries = newDeliverer(f.deliver)
+	if opt.Caps != nil {
+		go f.watchCaps(s)
+	}
 	f.inbox.put(message{run: func(now time.Duration) { f.open(now, s) }})
 	stop := context.AfterFunc(ctx, func() {
 		f.inbox.put(message{run: func(now time.Duration) { f.halt(now, s, Interrupted, nil) }})
@@ -131,22 +139,17 @@ func (f *Fleet) Carry(ctx context.Context, src Source, opt Options) (Report, err
 // ErrClosed says that the fleet was closed, or is being closed.
 var ErrClosed = errors.New("the fleet is closed")
 
-// open registers a stream with the core.
+// open registers a Dispatch or Carry with the core.
 func (f *Fleet) open(now time.Duration, s *stream) {
-	s.ledger, s.purse.ledger = -1, -1
-	var ledgers []sched.LedgerID
-	if f.cfg.Spend != 0 {
-		ledgers = append(ledgers, 0)
-	}
-	if s.opt.MaxSpend != 0 {
-		spent := s.opt.Spent + f.orphaned(s.opt.Batches)
-		s.ledger = f.addLedger(now, sched.Ledger{Limit: int64(max(s.opt.MaxSpend, 0)), Spent: int64(spent)})
-		ledgers = append(ledgers, s.ledger)
-	}
-	if s.opt.Purse != nil {
-		s.purse.ledger = f.addLedger(now, sched.Ledger{})
-		ledgers = append(ledgers, s.purse.ledger)
-	}
+	f.register(now, s)
+	f.flights.Go(s.deliveries.run)
+	f.adopt(now, s)
+	s.eof = s.opt.CancelBatches
+}
+
+// register makes a stream known to the core.
+func (f *Fleet) register(now time.Duration, s *stream) {
+	f.openLedgers(now, s)
 	if !s.opt.Deadline.IsZero() {
 		s.deadline = max(f.clock.at(s.opt.Deadline), 1)
 	}
@@ -154,17 +157,68 @@ func (f *Fleet) open(now time.Duration, s *stream) {
 	f.nextStream++
 	f.streams = append(f.streams, s)
 	s.tally.start(f, now)
-	f.flights.Go(s.deliveries.run)
 	f.step(now, &sched.AddStream{Stream: sched.StreamConfig{
 		Priority: sched.Priority(s.opt.Priority),
 		Weight:   s.opt.Weight,
 		Deadline: s.deadline,
-		Ledgers:  ledgers,
+		Ledgers:  s.ledgers,
 		N:        int64(s.opt.N),
 		Route:    f.coreRoute(s.route),
 	}})
-	f.adopt(now, s)
-	s.eof = s.opt.CancelBatches
+}
+
+// openLedgers opens the ledgers of a stream's own caps and gathers all that it
+// draws on.
+func (f *Fleet) openLedgers(now time.Duration, s *stream) {
+	s.ledger, s.purse.ledger = -1, -1
+	if f.cfg.Spend != 0 {
+		s.ledgers = append(s.ledgers, 0)
+	}
+	if s.opt.MaxSpend != 0 || s.opt.Caps != nil {
+		spent := s.opt.Spent + f.orphaned(s.opt.Batches)
+		s.ledger = f.addLedger(now, sched.Ledger{Limit: capLimit(s.opt.MaxSpend), Spent: int64(spent)})
+		s.ledgers = append(s.ledgers, s.ledger)
+	}
+	for _, p := range s.opt.Pots {
+		s.ledgers = append(s.ledgers, p.ledger)
+	}
+	if s.opt.Purse != nil {
+		s.purse.ledger = f.addLedger(now, sched.Ledger{})
+		s.ledgers = append(s.ledgers, s.purse.ledger)
+	}
+}
+
+// capLimit is a cap as a ledger's limit: 0 is none, a negative one lets nothing
+// be spent.
+func capLimit(limit Money) int64 {
+	switch {
+	case limit == 0:
+		return -1
+	case limit < 0:
+		return 0
+	}
+	return int64(limit)
+}
+
+// watchCaps moves a stream's cap as Options.Caps says, until it ends.
+func (f *Fleet) watchCaps(s *stream) {
+	for {
+		select {
+		case limit, ok := <-s.opt.Caps:
+			if !ok {
+				return
+			}
+			f.inbox.put(message{run: func(now time.Duration) {
+				if !s.ended() {
+					f.step(now, &sched.SetLedger{Ledger: s.ledger, Limit: capLimit(limit)})
+				}
+			}})
+		case <-s.finished:
+			return
+		case <-f.done:
+			return
+		}
+	}
 }
 
 // fill pulls rows until the core holds enough of the stream.
@@ -204,7 +258,7 @@ func (f *Fleet) offer(now time.Duration, s *stream, rows []Row) {
 	for _, row := range rows {
 		p := f.pool(now, row.Facts.Pool, row.Facts.Family)
 		f.nextCall++
-		c := &call{id: f.nextCall, stream: s, row: row}
+		c := &call{id: f.nextCall, stream: s, at: now, row: row}
 		f.calls[c.id] = c
 		f.offered = append(f.offered, sched.Call{
 			ID: c.id, Stream: s.id, Pool: p.id, Model: f.model(row.Facts.Model),

@@ -14,6 +14,9 @@ func (f *Fleet) tend(now time.Duration, s *stream) time.Duration {
 	if s.ended() {
 		return sched.Never
 	}
+	if s.line != nil {
+		return f.tendLine(now, s)
+	}
 	f.conclude(now, s)
 	f.hold(now, s)
 	s.letParcels()

@@ -67,6 +67,7 @@ func (c *Core) reserve(s *stream, worst int64) {
 // charge turns a reservation into what the attempt cost; 0 releases it.
 func (c *Core) charge(s *stream, worst, cost int64) {
 	c.bat.dirty = c.bat.dirty || c.bat.short
+	s.charged += cost
 	for _, id := range s.Ledgers {
 		if int(id) < len(c.ledgers) {
 			c.ledgers[id].reserved -= worst

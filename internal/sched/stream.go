@@ -17,11 +17,12 @@ type stream struct {
 	queued, flying   int     // calls not in flight; attempts in flight
 	vtime            float64 // weighted work served, for fair queueing
 
-	out   mean // output tokens of its answers
-	err   mean // input tokens over their estimate, minus 1
-	err2  mean // its square
-	cost  mean // nano-dollars of an answer
-	spent int64
+	out     mean // output tokens of its answers
+	err     mean // input tokens over their estimate, minus 1
+	err2    mean // its square
+	cost    mean // nano-dollars of an answer
+	spent   int64
+	charged int64 // to its ledgers: answers, failures and batches
 
 	bat *streamBatches // nil: it never batched
 

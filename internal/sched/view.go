@@ -62,6 +62,9 @@ type LaneView struct {
 	Level     [NumDims]float64
 	Refill    [NumDims]float64 // per second
 	Others    [NumDims]float64 // colleagues' use, per second
+	SoftFloor [NumDims]float64 // of Level: below it sends slow to a trickle
+	HardFloor [NumDims]float64 // … below it none go
+	Paused    bool             // held by a person
 	Closed    bool             // parked: takes no calls
 	Class     Class            // why, when Closed
 	Reopens   time.Duration    // when it may take calls again; 0: unknown
@@ -107,11 +110,13 @@ type StreamView struct {
 	// as can be told; 0 for a stream that never batched.
 	SyncRate, BatchRate float64
 
-	Queued      int           // offered and not in flight, waiting retries included
-	InFlight    int           // attempts
-	Settled     int64         // calls
-	Offered     int64         // calls
-	Hedges      int64         // second attempts beside one in flight
+	Queued      int   // offered and not in flight, waiting retries included
+	InFlight    int   // attempts
+	Settled     int64 // calls
+	Offered     int64 // calls
+	Hedges      int64 // second attempts beside one in flight
+	Spent       int64 // nano-dollars of its ended attempts and batches, in doubt at worst case
+	Paused      bool
 	Waiting     Limit         // what holds its next call; LimitNone: nothing is known to
 	HeadWait    time.Duration // how long its next call has stood first
 	BudgetBound bool          // a ledger holds the next call, and nothing in flight can free enough

@@ -36,8 +36,10 @@ func (c *Core) Lane(id LaneID) LaneView {
 		v.Refill[d], v.Others[d] = b.r, b.col
 		if b.armed || b.told > 0 {
 			v.Capacity[d], v.Level[d] = b.cap, b.lvl
+			v.SoftFloor[d], v.HardFloor[d] = b.soft.of(b.cap), b.hard.of(b.cap)
 		}
 	}
+	v.Paused = l.paused
 	v.Closed, v.Class, _, v.Reopens = l.closed()
 	if l.cfg.Tier == Batch {
 		l.viewBatches(&v)
@@ -75,7 +77,7 @@ func (l *lane) closed() (on bool, class Class, since, reopens time.Duration) {
 // Stream tells how a stream stands. It panics for a stream that was not opened.
 func (c *Core) Stream(id StreamID) StreamView {
 	s := c.streams[id]
-	v := StreamView{Queued: s.queued, InFlight: s.flying, Settled: s.settled, Offered: s.offered, Hedges: s.hedges, Ledger: -1}
+	v := StreamView{Queued: s.queued, InFlight: s.flying, Settled: s.settled, Offered: s.offered, Hedges: s.hedges, Spent: s.charged, Paused: s.paused, Ledger: -1}
 	c.viewBatches(s, &v)
 	var head *queue
 	closed := 0

@@ -28,6 +28,10 @@ func (e *StreamError) Error() string { return "error event in the stream: " + e.
 // Known limitation: a tool's input that max_tokens cut short is {}, since what
 // the JSON route would make of it is not documented.
 type Assembler struct {
+	// Lean keeps what the Message says of itself and none of its content: Finish
+	// appends a Message whose content is empty.
+	Lean bool
+
 	events  events
 	head    object // the message of message_start
 	usage   object // its usage, brought up to date
@@ -47,7 +51,7 @@ type Assembler struct {
 func (a *Assembler) Reset() {
 	a.events.reset()
 	*a = Assembler{
-		events: a.events, head: a.head[:0], usage: a.usage[:0], blocks: a.blocks[:0],
+		Lean: a.Lean, events: a.events, head: a.head[:0], usage: a.usage[:0], blocks: a.blocks[:0],
 		each: a.each, outer: a.outer, inner: a.inner,
 	}
 }
@@ -122,6 +126,9 @@ func (a *Assembler) append(dst []byte) []byte {
 	slices.SortStableFunc(a.blocks, func(x, y block) int { return cmp.Compare(x.index, y.index) })
 	content := []byte{'['}
 	for i := range a.blocks {
+		if a.Lean {
+			break
+		}
 		if i > 0 {
 			content = append(content, ',')
 		}
@@ -213,6 +220,10 @@ func (a *Assembler) open(o object) {
 	if !ok || a.find(index) != nil {
 		return
 	}
+	if a.Lean {
+		a.blocks = append(a.blocks, block{index: index})
+		return
+	}
 	c := cursor{b: slices.Clone(o.get("content_block"))}
 	if start := readObject(nil, &c); start != nil {
 		a.blocks = append(a.blocks, block{index: index, start: start})
@@ -252,7 +263,7 @@ func (a *Assembler) delta(o object) {
 		piece = inside(piece)
 		a.text.add(piece)
 	}
-	if piece != nil {
+	if piece != nil && !a.Lean {
 		b.grow(rule, piece)
 	}
 }

@@ -1,0 +1,152 @@
+package flotilla
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/sched"
+)
+
+// tendLine looks after a line once a turn of the loop, as tend does after other
+// streams. It is on the way of every call, so it asks for little.
+func (f *Fleet) tendLine(now time.Duration, s *stream) time.Duration {
+	l := s.line
+	f.conclude(now, s)
+	wake := f.tendBlocks(now, l)
+	if len(l.lazy) > 0 {
+		if wake = min(wake, l.flush); now >= l.flush {
+			f.flushLine(l)
+		}
+	}
+	if s.purse.until > 0 {
+		wake = min(wake, s.purse.until)
+	}
+	switch {
+	case s.closed && now >= s.drainBy && !s.aborted:
+		s.aborted = true
+		f.abortAll(s)
+	case s.closed && !s.aborted:
+		wake = min(wake, s.drainBy)
+	case !s.closed && s.open > s.flying && f.core.HeldByMoney(s.id):
+		f.refuseUnpaid(now, s)
+	}
+	if s.closed && s.open == 0 && s.flying == 0 && !l.money.asking {
+		f.finishLine(s)
+		return sched.Never
+	}
+	return wake
+}
+
+// finishLine ends a closed line.
+func (f *Fleet) finishLine(s *stream) {
+	f.flushLine(s.line)
+	f.rememberLanes(&s.tally)
+	close(s.finished)
+}
+
+// neverPaid says which cap can never pay a call's worst case, whatever else is
+// given back. What a purse may still grant is not known here.
+func (f *Fleet) neverPaid(s *stream, worst Money) error {
+	for _, id := range s.ledgers {
+		if id == s.purse.ledger {
+			continue
+		}
+		if limit, spent, _ := f.core.Ledger(id); limit >= 0 && Money(spent)+worst > Money(limit) {
+			return f.capError(s, id, worst)
+		}
+	}
+	return nil
+}
+
+// refuseUnpaid takes back what waits for money that will not come.
+func (f *Fleet) refuseUnpaid(now time.Duration, s *stream) {
+	p := &s.purse
+	dry := p.ledger >= 0 && p.dry && !p.asking
+	has := Money(0)
+	for _, id := range s.ledgers {
+		limit, spent, _ := f.core.Ledger(id)
+		has += Money(limit - spent)
+	}
+	if has == s.looked && !dry {
+		return
+	}
+	s.looked = has
+	refused := false
+	for _, c := range f.calls {
+		if c.stream != s || c.flying > 0 || c.line.verdict != nil {
+			continue
+		}
+		err := f.neverPaid(s, c.row.Facts.Worst)
+		if limit, spent, _ := f.core.Ledger(p.ledger); err == nil && dry && Money(spent)+c.row.Facts.Worst > Money(limit) {
+			err, refused = f.capError(s, p.ledger, c.row.Facts.Worst), true
+		}
+		if err != nil {
+			f.takeBack(now, c, err)
+		}
+	}
+	if refused { // the next call asks the purse again
+		limit, _, _ := f.core.Ledger(p.ledger)
+		p.dry = false
+		f.step(now, &sched.SetLedger{Ledger: p.ledger, Limit: limit})
+	}
+}
+
+// waitError says why a call could not go in time.
+func (f *Fleet) waitError(now time.Duration, c *call) error {
+	s, worst := c.stream, c.row.Facts.Worst
+	for _, id := range s.ledgers {
+		if limit, spent, reserved := f.core.Ledger(id); limit >= 0 && Money(spent+reserved)+worst > Money(limit) {
+			return f.capError(s, id, worst)
+		}
+	}
+	return f.outlookError(now, f.outlook(c.line))
+}
+
+func (f *Fleet) outlook(lc *lineCall) sched.Outlook {
+	return f.core.Outlook(lc.line.stream.id, f.pools[lc.Facts.Pool].id, f.model(lc.Facts.Model))
+}
+
+// longestRetry is the retry-after of a call that only a person can help.
+const longestRetry = time.Hour
+
+func (f *Fleet) outlookError(now time.Duration, o sched.Outlook) *WaitError {
+	e := &WaitError{Class: "limits", RetryAfter: longestRetry}
+	switch {
+	case o.Closed:
+		e.Class = "closed:" + className(o.Class)
+	case o.Paused:
+		e.Class = "paused"
+	case o.Overloaded:
+		e.Class = "overloaded"
+	}
+	if o.At < sched.Never && !o.Paused {
+		e.RetryAfter = max(o.At-now, time.Second)
+	}
+	return e
+}
+
+// shutOutLine says that a call waits for nothing: all lanes that could take it
+// are closed for longer than it may wait.
+func (f *Fleet) shutOutLine(now time.Duration, lc *lineCall, p *poolState) error {
+	if len(p.lanes) == 0 {
+		return &WaitError{Class: "closed:sync", RetryAfter: longestRetry}
+	}
+	o := f.outlook(lc)
+	if o.Closed && o.At > lc.arrived+cmp.Or(lc.MaxWait, defaultCallWait) {
+		return f.outlookError(now, o)
+	}
+	return nil
+}
+
+// refuseShutOut takes back the calls that a lane's closing leaves without hope.
+func (f *Fleet) refuseShutOut(now time.Duration) {
+	f.parked = false
+	for _, c := range f.calls {
+		if c.line == nil || c.flying > 0 || c.line.verdict != nil {
+			continue
+		}
+		if err := f.shutOutLine(now, c.line, f.pools[c.row.Facts.Pool]); err != nil {
+			f.takeBack(now, c, err)
+		}
+	}
+}
