@@ -1,0 +1,184 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+// batches serves the Message Batches API (facts/claude-api.md 4). A batch that a
+// client creates is a job of internal/job on the gateway's own fleet: its
+// requests lie in a file, what has settled in the journal, and it goes on when
+// another gateway starts on the same journal.
+type batches struct {
+	cfg     *Config
+	journal *journal.Journal
+	log     *slog.Logger
+	now     func() time.Time
+	files   spoolDir
+	realm   journal.Realm
+	step    func(at string) // told of each durable step; of tests
+
+	ctx   context.Context // of all runs
+	stop  context.CancelFunc
+	work  sync.WaitGroup
+	turns turns
+
+	draining atomic.Bool
+
+	mu   sync.Mutex // held while what the journal says of a batch is changed
+	runs map[string]*batchRun
+}
+
+// batchesPath is where the API has them.
+const batchesPath = "/v1/messages/batches"
+
+// newBatches makes the handler of everything under batchesPath, and lets go on
+// what earlier gateways have not ended.
+func newBatches(ctx context.Context, cfg *Config) (*batches, error) {
+	b := &batches{
+		cfg: cfg, journal: cfg.Journal, log: cfg.Log, now: cfg.Now, files: spoolDir(cfg.Spool),
+		realm: journal.Realm{Provider: cfg.Provider, Emulated: cfg.Emulated},
+		step:  func(string) {}, runs: map[string]*batchRun{},
+	}
+	return b, b.begin(ctx)
+}
+
+// begin clears up and carries on.
+func (b *batches) begin(ctx context.Context) error {
+	if err := os.MkdirAll(string(b.files), 0o700); err != nil {
+		return fmt.Errorf("directory of batches: %w", err)
+	}
+	b.ctx, b.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if err := b.sweep(ctx); err != nil {
+		return err
+	}
+	list, err := b.journal.ClientBatches(ctx, "")
+	if err != nil {
+		return err
+	}
+	for i := len(list) - 1; i >= 0; i-- { // the oldest first
+		if r := &list[i]; r.Realm == b.realm && r.Ended.IsZero() && r.Deleted.IsZero() {
+			b.start(r)
+		}
+	}
+	b.work.Go(b.sweeping)
+	return nil
+}
+
+// drain refuses creates from now on. Batches go on, and may be asked for.
+func (b *batches) drain() { b.draining.Store(true) }
+
+// close ends the runs; what they have not done goes on when a gateway starts on
+// the journal again. It waits for what is in flight, or for the context.
+func (b *batches) close(ctx context.Context) error {
+	b.drain()
+	b.mu.Lock()
+	b.stop()
+	b.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.work.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ServeHTTP answers what a path and a method ask for.
+func (b *batches) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	recordOf(r.Context()).Route = "batches"
+	if e := b.serve(w, r); e != nil {
+		turnDown(w, r, e)
+	}
+}
+
+func (b *batches) serve(w http.ResponseWriter, r *http.Request) *apiError {
+	id, verb, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, batchesPath), "/"), "/")
+	switch r.Method + " " + verb {
+	case "POST ":
+		if id == "" {
+			return b.create(w, r)
+		}
+	case "GET ":
+		if id == "" {
+			return b.list(w, r)
+		}
+		return b.show(w, r, id)
+	case "DELETE ":
+		if id != "" {
+			return b.remove(w, r, id)
+		}
+	case "POST cancel":
+		return b.cancel(w, r, id)
+	case "GET results":
+		return b.results(w, r, id)
+	}
+	return &apiError{status: http.StatusNotFound, kind: kindNotFound, message: "Not found"}
+}
+
+// found is a batch of the caller's. Another's answers as one that never was
+// (facts/claude-api.md 4.5).
+func (b *batches) found(ctx context.Context, id string) (journal.ClientBatch, *apiError) {
+	rec, ok, err := b.journal.ClientBatch(ctx, id)
+	if err != nil {
+		return rec, b.broken(ctx, err)
+	}
+	if !ok || rec.Client != CallerOf(ctx).Name || rec.Realm != b.realm || !rec.Deleted.IsZero() {
+		return rec, missingBatch(id)
+	}
+	b.age(&rec)
+	return rec, nil
+}
+
+func missingBatch(id string) *apiError {
+	return &apiError{status: http.StatusNotFound, kind: kindNotFound, message: "Message Batch " + id + " not found."}
+}
+
+// broken is a fault of ours: the log has it, the client hears that there is one.
+func (b *batches) broken(ctx context.Context, err error) *apiError {
+	recordOf(ctx).Cause = err
+	return &apiError{status: http.StatusInternalServerError, kind: kindAPI, message: "Internal server error"}
+}
+
+// change reads what the journal says of a batch, lets it be changed, and writes
+// it back where change says so. Nothing else of this process changes any batch
+// meanwhile.
+func (b *batches) change(id string, change func(*journal.ClientBatch) bool) (journal.ClientBatch, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ctx := context.Background() // what was begun is written
+	rec, ok, err := b.journal.ClientBatch(ctx, id)
+	if err == nil && !ok {
+		err = errNoBatch
+	}
+	if err != nil || !change(&rec) {
+		return rec, err
+	}
+	return rec, b.journal.PutClientBatch(ctx, rec)
+}
+
+// errNoBatch says that the journal has lost a batch.
+var errNoBatch = errors.New("the journal knows no such batch")
+
+// potsOf are the pots that a caller's batches draw on.
+func (b *batches) potsOf(ctx context.Context, caller Caller) (shared, own []*flotilla.Pot, err error) {
+	if b.cfg.PotsOf != nil {
+		own, err = b.cfg.PotsOf(ctx, caller)
+	}
+	return b.cfg.Pots, own, err
+}
