@@ -67,7 +67,12 @@ var hints = []func(error) string{
 	onAs(func(e *journal.OpenBatchesError) string {
 		return "its command collects them and flotilla jobs cancel ends them; jobs rm --abandon removes the job all the same"
 	}),
+	onAs(func(e *journal.ClientBatchError) string {
+		return "its client's DELETE of the batch ends that; jobs rm --abandon removes the job all the same, and with it the batch's results"
+	}),
+	onAs(func(e *journal.NoClientError) string { return "flotilla serve keys list names those that there are" }),
 	onAs(func(e *journal.NoJobError) string { return "flotilla jobs lists them" }),
+	onAs(func(e *journal.NoClientError) string { return "flotilla serve keys list shows them" }),
 	onIs(syscall.EPIPE, "every result so far is in the journal, and the same command goes on; -o FILE needs no reader"),
 }
 

@@ -19,6 +19,21 @@ const lastWords = 300 * time.Millisecond
 // errInterrupted is the cause of a context that a signal cancelled.
 var errInterrupted = errors.New("interrupted")
 
+// signaled is the cause with the signal that it was.
+type signaled struct{ os.Signal }
+
+func (s signaled) Error() string { return errInterrupted.Error() + " by " + s.String() }
+
+// Is makes it an errInterrupted.
+func (s signaled) Is(target error) bool { return target == errInterrupted }
+
+// signalOf is the signal that cancelled a context; nil: none did.
+func signalOf(ctx context.Context) os.Signal {
+	var s signaled
+	errors.As(context.Cause(ctx), &s)
+	return s.Signal
+}
+
 // notified delivers the signals that end a run. One that was ignored when the
 // program started stays so: that is what nohup means.
 func notified() <-chan os.Signal {
@@ -61,8 +76,8 @@ func interruptible(sigs <-chan os.Signal, f func(context.Context) int) int {
 	select {
 	case code := <-done:
 		return code
-	case <-sigs:
-		cancel(errInterrupted)
+	case s := <-sigs:
+		cancel(signaled{s})
 	}
 	select {
 	case code := <-done:

@@ -37,23 +37,33 @@ func oneJob(cmd *cobra.Command, args []string) error {
 }
 
 func (f *jobsFlags) add(cmd *cobra.Command) {
+	f.addPlace(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print as JSON")
+}
+
+// addPlace declares where the journal is.
+func (f *jobsFlags) addPlace(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.settings.journal, "journal", "", "journal `PATH` (default: the nearest .flotilla upwards)")
 	cmd.Flags().StringVar(&f.settings.config, "config", "", "configuration `FILE` instead of ./flotilla.yaml")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print as JSON")
 	group(cmd, groupAdvanced, "config")
 }
 
 // errNoJournal says that nothing was ever run here.
 var errNoJournal = errors.New("there is no journal here yet")
 
-// open opens the journal there is; it creates none.
-func (f *jobsFlags) open(cmd *cobra.Command) (*journal.Journal, error) {
+// path is where the journal is, or would be.
+func (f *jobsFlags) path(cmd *cobra.Command) (string, error) {
 	f.settings.speed = 1
 	s, err := f.settings.load(cmd)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	path, err := journal.Locate(s.Journal, ".")
+	return journal.Locate(s.Journal, ".")
+}
+
+// open opens the journal there is; it creates none.
+func (f *jobsFlags) open(cmd *cobra.Command) (*journal.Journal, error) {
+	path, err := f.path(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +76,19 @@ func (f *jobsFlags) open(cmd *cobra.Command) (*journal.Journal, error) {
 // with runs f on the journal and closes it.
 func (f *jobsFlags) with(cmd *cobra.Command, do func(*journal.Journal) error) error {
 	j, err := f.open(cmd)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(j), j.Close())
+}
+
+// withNew is with, on a journal that is made where there is none.
+func (f *jobsFlags) withNew(cmd *cobra.Command, do func(*journal.Journal) error) error {
+	path, err := f.path(cmd)
+	if err != nil {
+		return err
+	}
+	j, err := journal.Open(cmd.Context(), path, journal.Options{})
 	if err != nil {
 		return err
 	}

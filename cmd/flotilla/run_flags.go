@@ -36,9 +36,11 @@ type runFlags struct {
 	ramp     *flotilla.Ramp
 	maxWait  time.Duration
 
-	spend spendCaps
-	price *price.Prices
-	yes   bool
+	spend  spendCaps
+	price  *price.Prices // of model
+	priced []pricedModel
+	table  *price.Table // of the settings; nil: the published one
+	yes    bool
 
 	output    string
 	keep      []string
@@ -94,6 +96,14 @@ func (f *runFlags) addRoute(cmd *cobra.Command) {
 	given(fs, "tier", "auto|sync|batch", "way of being served", "auto", parseTier, func(t tierChoice) { f.tier = t })
 	given(fs, "prefer", "fast|balanced|cheap", "what to care for", "balanced", parsePrefer, func(p flotilla.Prefer) { f.prefer = p })
 	given(fs, "deadline", "14h|08:00|RFC3339", "send nothing new after this moment", "", parseDeadline, func(d deadline) { f.deadline = d })
+	given(fs, "max-wait", "TIME", "give up when every lane is closed for longer than this", "1h; a daily cap 25h", parseSpan, func(d time.Duration) { f.maxWait = d })
+	group(cmd, groupRoute, "tier", "prefer", "deadline", "max-wait")
+	f.addManners(cmd)
+}
+
+// addManners declares how to stand beside others on the same keys.
+func (f *runFlags) addManners(cmd *cobra.Command) {
+	fs := cmd.Flags()
 	given(fs, "conc", "FAMILY=N", "calls in flight of a family in one org; repeatable", "", parseConc, func(c map[string]int) {
 		if f.conc == nil {
 			f.conc = map[string]int{}
@@ -104,8 +114,7 @@ func (f *runFlags) addRoute(cmd *cobra.Command) {
 	})
 	given(fs, "share", "polite|default|fair", "how to stand beside colleagues", "default", parseShare, func(s flotilla.Share) { f.share = &s })
 	given(fs, "ramp", "polite|fast", "how fast to open up", "polite", parseRamp, func(r flotilla.Ramp) { f.ramp = &r })
-	given(fs, "max-wait", "TIME", "give up when every lane is closed for longer than this", "1h; a daily cap 25h", parseSpan, func(d time.Duration) { f.maxWait = d })
-	group(cmd, groupRoute, "tier", "prefer", "deadline", "conc", "share", "ramp", "max-wait")
+	group(cmd, groupRoute, "conc", "share", "ramp")
 }
 
 func (f *runFlags) addMoney(cmd *cobra.Command) {
@@ -144,14 +153,21 @@ func (f *runFlags) addResume(cmd *cobra.Command) {
 func (f *runFlags) addAdvanced(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	given(fs, "max-attempts", "N", "failures of a row's own before it is errored", "3", parseAttempts, func(n int) { f.retries.MaxAttempts = n })
+	given(fs, "stream", "auto|on|off", "take answers as a stream", "auto", parseStream, func(m flotilla.StreamMode) { f.stream = m })
+	given(fs, "hedge", "on|off", "second attempts for stragglers at the end", "on with a deadline or --prefer fast", parseOnOff, func(on bool) { f.hedge = &on })
+	group(cmd, groupAdvanced, "max-attempts", "stream", "hedge")
+	f.addLaw(cmd)
+}
+
+// addLaw declares what shapes the law by which lanes send.
+func (f *runFlags) addLaw(cmd *cobra.Command) {
+	fs := cmd.Flags()
 	given(fs, "retry-budget", "20[,0.1]", "retries per minute and per success", "20,0.1", parseRetryBudget, func(r flotilla.Retry) {
 		f.retries.BudgetPerMin, f.retries.BudgetPerSucc = r.BudgetPerMin, r.BudgetPerSucc
 	})
 	given(fs, "soft-floor", "SHARE|TOKENS", "what is left of a limit when sending slows to a trickle", "10%", parseFloor, func(v floor) { f.softFloor = v })
 	given(fs, "hard-floor", "SHARE|TOKENS", "what is left of a limit when nothing is sent", "2%", parseFloor, func(v floor) { f.hardFloor = v })
-	given(fs, "stream", "auto|on|off", "take answers as a stream", "auto", parseStream, func(m flotilla.StreamMode) { f.stream = m })
-	given(fs, "hedge", "on|off", "second attempts for stragglers at the end", "on with a deadline or --prefer fast", parseOnOff, func(on bool) { f.hedge = &on })
-	group(cmd, groupAdvanced, "max-attempts", "retry-budget", "soft-floor", "hard-floor", "stream", "hedge")
+	group(cmd, groupAdvanced, "retry-budget", "soft-floor", "hard-floor")
 }
 
 // given declares a flag whose text a function reads; set is told the value each

@@ -17,6 +17,7 @@ import (
 
 // apply lets the flags of run win over what files and environment say.
 func (f *runFlags) apply(s *Settings) {
+	f.table = s.Prices
 	for family, n := range f.conc {
 		s.Conc[family] = n
 	}
@@ -61,17 +62,26 @@ func (f *runFlags) hedging() bool {
 	return f.deadline != deadline{} || f.prefer == flotilla.Fast
 }
 
-// prices is the published table, and what --price adds to it.
+// prices is the table of the settings, and what --price adds to it.
 func (f *runFlags) prices() *price.Table {
-	table := price.Published()
-	if f.price == nil {
-		return table
+	table := f.table
+	if table == nil {
+		table = price.Published()
 	}
-	m, known := table.Lookup(f.model)
-	if !known {
-		return table.With(price.Unlisted(f.model, *f.price))
+	priced := f.priced
+	if f.price != nil {
+		priced = []pricedModel{{f.model, *f.price}}
 	}
-	return table.With(m.WithPrices(*f.price))
+	for _, p := range priced {
+		m, known := table.Lookup(p.id)
+		if known {
+			m = m.WithPrices(p.prices)
+		} else {
+			m = price.Unlisted(p.id, p.prices)
+		}
+		table = table.With(m)
+	}
+	return table
 }
 
 // fleetConfig is what a run asks of its fleet, but for the journal's parts.
