@@ -35,7 +35,8 @@ type auditReport struct {
 }
 
 type doubtLine struct {
-	Row      int            `json:"row"` // from 1
+	Row      int            `json:"row"`             // from 1; 0: of no row, but of a block
+	Block    int64          `json:"block,omitempty"` // of money that a gateway's calls drew on when it died; 0: none
 	At       time.Time      `json:"at"`
 	Org      string         `json:"org"`
 	Model    string         `json:"model"`
@@ -90,7 +91,7 @@ func auditJob(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (*
 	}
 	r := &auditReport{Job: info.Key, InDoubt: []doubtLine{}, Doubled: []doubledLine{}, Drift: []string{}}
 	for _, d := range a.Doubts {
-		r.InDoubt = append(r.InDoubt, doubtLine{d.Row + 1, d.At, d.Org, d.Model, d.Worst, d.Crashed, d.Succeeded})
+		r.InDoubt = append(r.InDoubt, doubtLine{d.Row + 1, d.Block, d.At, d.Org, d.Model, d.Worst, d.Crashed, d.Succeeded})
 		r.DoubtUSD += d.Worst
 	}
 	for _, d := range a.Doubled {
@@ -101,6 +102,9 @@ func auditJob(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (*
 	}
 	if a.Booked != a.Counted {
 		r.drift("the journal's sums say %s, its records %s", a.Booked, a.Counted)
+	}
+	for _, n := range a.Blocks {
+		r.drift("the money of block %d cannot be right", n)
 	}
 	for _, o := range info.Outs {
 		if err := r.compareOut(ctx, j, info, o.Path); err != nil {
@@ -130,7 +134,7 @@ func (r *auditReport) compareOut(ctx context.Context, j *journal.Journal, info *
 	}
 	defer f.Close()
 	want := &idSet{ids: map[string]int{}}
-	if err := exportJob(ctx, j, info, job.Output{Stdout: want}); err != nil {
+	if err := exportLines(ctx, j, info, want); err != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s was not compared: %s", path, err))
 		return nil
 	}
@@ -242,6 +246,10 @@ func (r *auditReport) print(w io.Writer) error {
 		what := "pending"
 		if d.Answered {
 			what = "answered by another attempt"
+		}
+		if d.Block != 0 {
+			fmt.Fprintf(b, "  calls since %s  %s  reserved ahead for them when their process died\n", d.At.Local().Format(time.DateTime), d.WorstUSD)
+			continue
 		}
 		fmt.Fprintf(b, "  row %s  %s  %s  %s  %s\n", whole(d.Row), d.At.Local().Format(time.DateTime), title(d.Org), d.WorstUSD, what)
 	}

@@ -34,6 +34,11 @@ and the job's inputs; begin it in the directory in which the job was begun.`,
 				switch {
 				case info.Holder != nil:
 					return j.Signal(cmd.Context(), info.ID, journal.Cancel)
+				case info.Kind == journal.KindServe:
+					return fmt.Errorf("job %s is of a gateway's calls: those that have no answer will get none", info.Key)
+				case info.Kind == journal.KindBatch:
+					return withHint(fmt.Errorf("job %s is a batch of a gateway that does not run", info.Key),
+						"flotilla serve goes on with it; then flotilla jobs cancel, or its client, can end it")
 				case info.Batches > 0:
 					open, path = info, j.Path() // another handle on the journal ends them
 					return nil

@@ -19,6 +19,9 @@ func newSignalCmd(name, short string, s journal.Signal) *cobra.Command {
 		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return flags.withJob(cmd, args[0], func(j *journal.Journal, info *journal.JobInfo) error {
+				if info.Kind == journal.KindServe {
+					return fmt.Errorf("job %s is of a gateway's calls, which cannot be paused", info.Key)
+				}
 				if info.Holder == nil {
 					return withHint(fmt.Errorf("job %s is not running: it is %s", info.Key, info.State), "the command that began it goes on: "+info.Command)
 				}

@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
+	"github.com/flotilla-llm/flotilla/internal/jobbook"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -25,11 +25,14 @@ func newJobsExportCmd() *cobra.Command {
 		Short: "Write the results that the journal has of a job, as flotilla run does",
 		Long: `Write the results that the journal has of a job, as flotilla run does. The journal
 keeps answers by row, so the inputs are read again for their ids: run it where the
-job was run.`,
+job was run. Of a gateway's calls it has the answers that flotilla serve --cache kept.`,
 		Example: "  flotilla jobs export 7f3a > results.jsonl\n  flotilla jobs export 7f3a -o results.parquet",
 		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return flags.withJob(cmd, args[0], func(j *journal.Journal, info *journal.JobInfo) error {
+				if gatewayJob(info) {
+					return exportKept(cmd.Context(), j, info, out, cmd.OutOrStdout())
+				}
 				o := job.Output{Path: out, Stdout: cmd.OutOrStdout(), Terminal: terminalOf(cmd.OutOrStdout()) != nil}
 				return exportJob(cmd.Context(), j, info, o)
 			})
@@ -38,6 +41,14 @@ job was run.`,
 	flags.add(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "`FILE`: .jsonl (.gz, .zst), .csv, .parquet (default: standard output)")
 	return cmd
+}
+
+// exportLines writes the settled rows of a job of any kind as JSON lines.
+func exportLines(ctx context.Context, j *journal.Journal, info *journal.JobInfo, to io.Writer) error {
+	if gatewayJob(info) {
+		return exportKept(ctx, j, info, "", to)
+	}
+	return exportJob(ctx, j, info, job.Output{Stdout: to})
 }
 
 // exportJob writes the settled rows of a job. It reads the journal alone, so the
@@ -71,7 +82,10 @@ func exportJob(ctx context.Context, j *journal.Journal, info *journal.JobInfo, o
 		return withHint(err, "the inputs are read again for their ids: run this where the job was run")
 	}
 	defer func() { err = errors.Join(err, run.Close()) }()
-	if err := run.Begin(ctx, archive{j, info}); err != nil {
+	if err := run.Begin(ctx, jobbook.Archive{Journal: j, Info: info}); err != nil {
+		if errors.Is(err, jobbook.ErrChanged) {
+			err = withHint(fmt.Errorf("the inputs of job %s are not what they were", info.Key), "its command was: "+info.Command)
+		}
 		return err
 	}
 	// A run that is interrupted before it begins writes what there is.
@@ -132,73 +146,3 @@ func shellWords(text string) []string {
 	}
 	return words
 }
-
-// archive gives a job to be read: it is job.Journal and job.Book, and changes
-// nothing.
-type archive struct {
-	journal *journal.Journal
-	info    *journal.JobInfo
-}
-
-// errArchive says that a job is only read.
-var errArchive = errors.New("the job is only read")
-
-// Begin makes sure that inputs and flags still make this job.
-func (a archive) Begin(_ context.Context, spec job.Spec) (job.Book, error) {
-	if spec.Identity != a.info.Identity {
-		return nil, withHint(fmt.Errorf("the inputs of job %s are not what they were", a.info.Key), "its command was: "+a.info.Command)
-	}
-	return a, nil
-}
-
-func (a archive) ID() int64   { return a.info.ID }
-func (a archive) Key() string { return a.info.Key }
-
-func (a archive) Standing(ctx context.Context) (job.Standing, error) {
-	st, err := a.journal.StateOf(ctx, a.info.ID)
-	if err != nil {
-		return nil, err
-	}
-	return standingOf{st}, nil
-}
-
-func (a archive) Answers(ctx context.Context) iter.Seq2[job.Answer, error] {
-	return answersOf(a.journal.AnswersOf(ctx, a.info.ID, 0))
-}
-
-func (a archive) Answer(ctx context.Context, at int64) (job.Answer, error) {
-	one, err := a.journal.Answer(ctx, at)
-	return answerOf(&one), err
-}
-
-func (a archive) Cached(_ context.Context, n int, _ func(int) ([16]byte, int)) ([]int64, error) {
-	return make([]int64, n), nil
-}
-
-func (a archive) Adopt(_ context.Context, adoptions []job.Adoption) error {
-	if len(adoptions) > 0 {
-		return errArchive
-	}
-	return nil
-}
-
-func (a archive) Append(records []flotilla.Record) error {
-	if len(records) > 0 {
-		return errArchive
-	}
-	return nil
-}
-
-func (a archive) Batches(context.Context) ([]flotilla.OpenBatch, error) { return nil, nil }
-
-func (a archive) OutStats(context.Context, string) (n int64, mean, p95 float64, err error) {
-	return 0, 0, 0, nil
-}
-
-func (a archive) Out(context.Context, string) (int64, error)        { return 0, nil }
-func (a archive) Wrote(int64)                                       {}
-func (a archive) Spent(context.Context) (flotilla.Money, error)     { return a.info.Spent, nil }
-func (a archive) Totals(context.Context) (json.RawMessage, error)   { return nil, nil }
-func (a archive) Signal(context.Context) (job.Signal, error)        { return job.GoOn, nil }
-func (a archive) Cap(context.Context) (flotilla.Money, bool, error) { return 0, false, nil }
-func (a archive) End(context.Context, bool, json.RawMessage) error  { return nil }

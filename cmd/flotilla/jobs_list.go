@@ -16,15 +16,18 @@ import (
 
 // jobLine is a job in a list.
 type jobLine struct {
-	ID       string         `json:"id"`
-	State    string         `json:"state"`
-	Rows     rowCounts      `json:"rows"`
-	SpentUSD flotilla.Money `json:"spent_usd"`
-	Open     int            `json:"open_batches"` // at the provider
-	Created  time.Time      `json:"created"`
-	Ended    *time.Time     `json:"ended"`
-	Emulated string         `json:"emulated,omitempty"`
-	Command  string         `json:"command"`
+	ID       string          `json:"id"`
+	State    string          `json:"state"`
+	Rows     rowCounts       `json:"rows"`
+	SpentUSD flotilla.Money  `json:"spent_usd"`
+	Open     int             `json:"open_batches"` // at the provider
+	Created  time.Time       `json:"created"`
+	Ended    *time.Time      `json:"ended"`
+	Emulated string          `json:"emulated,omitempty"`
+	Kind     string          `json:"kind"`             // run, judge, measure, or of a gateway: serve, batch
+	Client   string          `json:"client,omitempty"` // of the gateway, whose job it is
+	CapUSD   *flotilla.Money `json:"cap_usd"`          // set while it runs; null: it was not
+	Command  string          `json:"command"`
 }
 
 // newJobsListCmd lists jobs; with an ID it is jobs show.
@@ -94,7 +97,7 @@ func lineOf(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (job
 	rows, err := countsOf(ctx, j, info)
 	return jobLine{
 		ID: info.Key, State: stateText(info), Rows: rows, SpentUSD: info.Spent, Open: info.Batches, Created: info.Created, Ended: someTime(info.Ended),
-		Emulated: info.Realm.Emulated, Command: info.Command,
+		Emulated: info.Realm.Emulated, Kind: info.Kind, Client: info.Client, CapUSD: info.Cap, Command: info.Command,
 	}, err
 }
 
@@ -115,8 +118,12 @@ func printJobs(w io.Writer, lines []jobLine) error {
 		if l.Open > 0 {
 			state += ", " + batchesText(l.Open) + " open"
 		}
+		command := l.Command
+		if l.Client != "" {
+			command = l.Kind + " for " + l.Client + ": " + command
+		}
 		fmt.Fprintf(t, "%s\t%s\t%s/%s\t%s\t%s\t%s\t%s\n", l.ID, state, whole(l.Rows.settled()), whole(l.Rows.N),
-			whole(l.Rows.Errored), spent, l.Created.Local().Format("2006-01-02 15:04"), l.Command)
+			whole(l.Rows.Errored), spent, l.Created.Local().Format("2006-01-02 15:04"), command)
 	}
 	return t.Flush()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -88,6 +89,10 @@ func (d *jobDetail) print(w io.Writer) error {
 		state += fmt.Sprintf(", by process %d on %s", d.PID, d.Host)
 	}
 	p.field("state", state)
+	if d.Kind != journal.KindRun {
+		p.field("kind", d.Kind)
+	}
+	p.field("client", d.Client)
 	p.field("command", d.Command)
 	p.field("provider", d.Provider)
 	if d.Emulated != "" {
@@ -113,12 +118,26 @@ func (d *jobDetail) print(w io.Writer) error {
 		p.field("batch", d.Batches[i].text())
 	}
 	p.field("spent", d.SpentUSD.String())
+	if d.CapUSD != nil {
+		p.field("cap", capText(*d.CapUSD)+", set while it ran")
+	}
 	p.field("begun", d.Created.Local().Format(time.DateTime))
 	if d.Ended != nil {
 		p.field("ended", d.Ended.Local().Format(time.DateTime))
 	}
 	p.field("invocations", whole(d.Runs))
 	return p.err
+}
+
+// capText is a cap for people.
+func capText(limit flotilla.Money) string {
+	switch {
+	case limit == 0:
+		return "none"
+	case limit < 0:
+		return "nothing more"
+	}
+	return limit.String()
 }
 
 // fieldPrinter prints names and values in two columns.

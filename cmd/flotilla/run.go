@@ -12,6 +12,7 @@ import (
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
+	"github.com/flotilla-llm/flotilla/internal/jobbook"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -69,8 +70,8 @@ type runner struct {
 	in      io.Reader
 	out     io.Writer
 
-	book     *book  // of the job, once begun
-	purse    *purse // nil: no cap per day
+	book     *jobbook.Book // of the job, once begun
+	purse    *purse        // nil: no cap per day
 	progress *progress
 	deadline time.Time // zero: none
 
@@ -146,8 +147,8 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 }
 
 // books is the journal as the job sees it. The purse is of the job that begins.
-func (r *runner) books() books {
-	return books{r.journal, func(b *book) {
+func (r *runner) books() jobbook.Books {
+	return jobbook.Books{Journal: r.journal, Began: func(b *jobbook.Book) {
 		r.book = b
 		if r.purse != nil {
 			r.purse.job = b.Job.ID

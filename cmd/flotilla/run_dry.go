@@ -11,6 +11,7 @@ import (
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
+	"github.com/flotilla-llm/flotilla/internal/jobbook"
 	"github.com/flotilla-llm/flotilla/journal"
 	"github.com/flotilla-llm/flotilla/price"
 )
@@ -58,7 +59,7 @@ func (r *runner) dry(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, run.Close()) }()
 	if r.journal != nil {
-		if err := run.Peek(ctx, books{Journal: r.journal}); err != nil {
+		if err := run.Peek(ctx, jobbook.Books{Journal: r.journal}); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/flotilla-llm/flotilla/internal/jobbook"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -13,14 +14,14 @@ import (
 // finished.
 func (r *runner) takeBack(ctx context.Context, carried bool) error {
 	b := r.book
-	if b == nil || b.Resumed || carried && !b.fresh {
+	if b == nil || b.Resumed || carried && !b.Fresh {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	if empty, err := b.empty(ctx); err != nil || !empty {
+	if empty, err := emptyJob(ctx, b); err != nil || !empty {
 		return err
 	}
-	if !b.ended {
+	if !b.Ended {
 		if err := b.End(ctx, false, nil); err != nil {
 			return err
 		}
@@ -28,9 +29,9 @@ func (r *runner) takeBack(ctx context.Context, carried bool) error {
 	return r.journal.Remove(ctx, b.Job.ID)
 }
 
-// empty says that the job has no answer, no attempt that may have cost
+// emptyJob says that a job has no answer, no attempt that may have cost
 // something, and no dollar.
-func (b *book) empty(ctx context.Context) (bool, error) {
+func emptyJob(ctx context.Context, b *jobbook.Book) (bool, error) {
 	st, err := b.State(ctx)
 	if err != nil {
 		return false, err

@@ -24,6 +24,36 @@ func (l *liner) lineOf(dst []byte, a *Answer, r *record, retried string) ([]byte
 	if err != nil {
 		return nil, err
 	}
+	dst = appendResult(dst, id, a)
+	if len(l.keep) > 0 {
+		dst = append(dst, `,"input":`...)
+		dst = l.appendInput(dst, r)
+	}
+	dst = appendManner(dst, a)
+	if retried != "" {
+		dst = append(dst, `,"retried":`...)
+		dst = appendString(dst, retried)
+	}
+	body, err := l.x.bodyOf(a, r)
+	if err != nil {
+		return nil, err
+	}
+	dst = append(dst, `,"body":"`...)
+	dst = appendHex16(dst, body)
+	return append(dst, "\"}}\n"...), nil
+}
+
+// AppendLine appends the line of an answer of whose row no more than its id is
+// at hand, with its line break: a line of OUT but for the hash of its body.
+func AppendLine(dst []byte, id string, a *Answer) []byte {
+	return append(appendManner(appendResult(dst, id, a), a), "}}\n"...)
+}
+
+// RowName is the id of a row that has none of its own; row is its number from 0.
+func RowName(row int) string { return rowID(row + 1) }
+
+// appendResult appends the start of a line: what the Batches API would give.
+func appendResult(dst []byte, id string, a *Answer) []byte {
 	dst = append(dst, `{"custom_id":`...)
 	dst = appendString(dst, id)
 	dst = append(dst, `,"result":{"type":"`...)
@@ -38,11 +68,11 @@ func (l *liner) lineOf(dst []byte, a *Answer, r *record, retried string) ([]byte
 	default:
 		dst = append(dst, '"')
 	}
-	dst = append(dst, '}')
-	if len(l.keep) > 0 {
-		dst = append(dst, `,"input":`...)
-		dst = l.appendInput(dst, r)
-	}
+	return append(dst, '}')
+}
+
+// appendManner appends how an answer was had; the object is left open.
+func appendManner(dst []byte, a *Answer) []byte {
 	dst = append(dst, `,"flotilla":{"org":`...)
 	dst = appendString(dst, a.Org)
 	dst = append(dst, `,"tier":`...)
@@ -61,17 +91,7 @@ func (l *liner) lineOf(dst []byte, a *Answer, r *record, retried string) ([]byte
 		dst = append(dst, `,"emulated":`...)
 		dst = appendString(dst, a.Emulated)
 	}
-	if retried != "" {
-		dst = append(dst, `,"retried":`...)
-		dst = appendString(dst, retried)
-	}
-	body, err := l.x.bodyOf(a, r)
-	if err != nil {
-		return nil, err
-	}
-	dst = append(dst, `,"body":"`...)
-	dst = appendHex16(dst, body)
-	return append(dst, "\"}}\n"...), nil
+	return dst
 }
 
 func appendHex16(dst []byte, n uint64) []byte {
