@@ -71,6 +71,7 @@ func scripts(root string) (map[string][]byte, error) {
 		JSX:               api.JSXTransform,
 		JSXFactory:        "h",
 		JSXFragment:       "Fragment",
+		Inject:            []string{"src/jsx.js"},
 		MinifyWhitespace:  true,
 		MinifyIdentifiers: true,
 		MinifySyntax:      true,

@@ -30,7 +30,7 @@ export function Level({ name, unit, level, capacity, soft, hard, others, limit }
 			</div>
 			<div class="under">
 				<span class="label">{name}</span>
-				<span class="value">{compact(Math.max(0, Math.round(level)))}<span class="faint"> / {compact(Math.round(capacity))}</span></span>
+				<span class="value">{compact(Math.max(0, Math.round(level)), 1000)}<span class="faint"> / {compact(Math.round(capacity), 1000)}</span></span>
 			</div>
 			{others > 0 && limit > 0 && others / limit >= 0.005 && <div class="others">others ~{percent(others / limit)}</div>}
 		</div>

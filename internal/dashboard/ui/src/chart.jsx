@@ -3,13 +3,14 @@ import uPlot from "uplot";
 import { dark } from "./theme.js";
 import { NONE } from "./format.js";
 
-const HEIGHT = 132;
+const HEIGHT = 112;
 const sync = uPlot.sync("series");
 const clocks = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const seconds = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 // Chart draws lines over time. Where a value is null there is no line: a gap is
-// a time of which nothing was recorded. lines: {key, label, ink, fill}.
+// a time of which nothing was recorded. lines: {key, label, ink}; a line alone
+// needs no label.
 export function Chart({ title, unit, lines, t, range, values, format }) {
 	const box = useRef(null);
 	const plot = useRef(null);
@@ -56,8 +57,7 @@ function Legend({ lines, values, t, at, format }) {
 			{i !== null && <span class="when">{seconds.format(t[i] * 1000)}</span>}
 			{lines.map((l) => (
 				<span key={l.key} class="key">
-					<i class={`swatch ${l.ink}`} aria-hidden="true" />
-					{l.label} <b>{show(i === null ? last(values[l.key]) : values[l.key][i], format)}</b>
+					{l.label && <><i class={`swatch ${l.ink}`} aria-hidden="true" />{l.label} </>}<b>{show(i === null ? last(values[l.key]) : values[l.key][i], format)}</b>
 				</span>
 			))}
 		</div>
@@ -74,7 +74,7 @@ function last(values) {
 }
 
 function spoken(title, unit, lines, values, format) {
-	return `${title}, ${unit}: ${lines.map((l) => `${l.label} ${show(last(values[l.key]), format)}`).join(", ")}`;
+	return `${title}, ${unit}: ${lines.map((l) => `${l.label ?? "now"} ${show(last(values[l.key]), format)}`).join(", ")}`;
 }
 
 function ink(name) {
@@ -104,7 +104,7 @@ function series(l) {
 	return {
 		stroke: colour,
 		width: 1.5,
-		fill: l.fill ? `color-mix(in srgb, ${colour} 12%, transparent)` : undefined,
+		fill: `color-mix(in srgb, ${colour} 10%, transparent)`,
 		spanGaps: false,
 		points: { show: false, filter: alone, size: 4, fill: colour, stroke: colour },
 	};

@@ -4,17 +4,19 @@ import { now, points } from "./live.js";
 import { useFetched } from "./fetched.js";
 import { bins } from "./series.js";
 import { Chart } from "./chart.jsx";
-import { compact, rate, usd } from "./format.js";
+import { amount, rate, usd } from "./format.js";
 
 const spans = [[10, "10 min"], [30, "30 min"], [120, "2 h"], [1440, "24 h"]];
 
 const minutes = signal(10);
 
 const charts = [
-	{ title: "Calls", unit: "a minute", format: rate, lines: [{ key: "calls", label: "answered", ink: "c1", fill: true }, { key: "refused", label: "refused", ink: "c4" }] },
-	{ title: "Output tokens", unit: "a minute", format: rate, lines: [{ key: "output_tokens", label: "written", ink: "c2", fill: true }] },
-	{ title: "Spend", unit: "US$ a minute", format: usd, lines: [{ key: "usd", label: "billed", ink: "c3", fill: true }] },
-	{ title: "Calls now", unit: "number", format: compact, lines: [{ key: "in_flight", label: "in flight", ink: "c1", fill: true }, { key: "queued", label: "waiting", ink: "c5" }] },
+	{ title: "Answered", unit: "calls a minute", format: rate, lines: [{ key: "calls", ink: "c1" }] },
+	{ title: "Output", unit: "tokens a minute", format: rate, lines: [{ key: "output_tokens", ink: "c2" }] },
+	{ title: "Spend", unit: "US$ a minute", format: usd, lines: [{ key: "usd", ink: "c3" }] },
+	{ title: "In flight", unit: "calls", format: amount, lines: [{ key: "in_flight", ink: "c1" }] },
+	{ title: "Waiting", unit: "calls", format: amount, lines: [{ key: "queued", ink: "c5" }] },
+	{ title: "Refused", unit: "attempts a minute", format: rate, lines: [{ key: "refused", ink: "c4" }] },
 ];
 
 // Up to 10 minutes the points of the stream keep the charts going; longer ones

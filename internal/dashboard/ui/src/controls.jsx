@@ -2,6 +2,7 @@ import { useRef, useState } from "preact/hooks";
 import { post, segment } from "./api.js";
 import { refresh } from "./live.js";
 import { plural } from "./format.js";
+import { active } from "./jobs.jsx";
 
 // Controls pause, resume and cancel a job. Canceling cannot be taken back, so it
 // asks.
@@ -9,7 +10,7 @@ export function Controls({ j }) {
 	const [busy, setBusy] = useState("");
 	const [fault, setFault] = useState("");
 	const dialog = useRef(null);
-	if (!j.controllable) return <p class="faint controls">{j.ended || j.state !== "running" ? "" : "It cannot be controlled from here."}</p>;
+	if (!j.controllable) return active(j) ? <p class="faint controls">It cannot be controlled from here.</p> : null;
 	const ask = async (verb) => {
 		setBusy(verb);
 		setFault("");
@@ -21,8 +22,8 @@ export function Controls({ j }) {
 		}
 		setBusy("");
 	};
-	const paused = j.signal === "pause";
-	const canceling = j.signal === "cancel";
+	const paused = j.state === "paused" || j.signal === "pause";
+	const canceling = j.state === "canceling" || j.signal === "cancel";
 	return (
 		<div class="controls">
 			<button type="button" disabled={!!busy || canceling} onClick={() => ask(paused ? "resume" : "pause")}>{paused ? "Resume" : "Pause"}</button>

@@ -50,7 +50,7 @@ function Experiment({ name }) {
 					</p>
 					{r.stopped && <p class="slow text">It was stopped before its time: {r.stopped}</p>}
 					{figures.map((f) => <img key={f} class="plot-paper" src={`api/figures/${segment(f)}.svg`} alt={`figure ${f}`} loading="lazy" />)}
-					<Expected h={r.hypothesis} />
+					<Expected said={r.hypothesis} />
 					<Metrics metrics={r.metrics} />
 					<Bounds binding={r.binding} />
 					{r.not_shown?.length > 0 && <><h2>What it could not show</h2><ul>{r.not_shown.map((t, i) => <li key={i} class="text">{t}</li>)}</ul></>}
@@ -60,8 +60,8 @@ function Experiment({ name }) {
 	);
 }
 
-function Expected({ h }) {
-	const text = h?.text ?? h?.Text;
+function Expected({ said }) {
+	const text = said?.text;
 	return text ? <><h2>What was expected</h2><p class="text">{text}</p></> : null;
 }
 

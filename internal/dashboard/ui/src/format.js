@@ -11,11 +11,12 @@ export function int(n) {
 	return known(n) ? whole.format(n) : NONE;
 }
 
-// compact keeps three digits: 9,999 · 12.3 k · 1.20 M. The space does not break.
-export function compact(n) {
+// compact keeps three digits: 9,999 · 12.3 k · 1.2 M. The space does not break.
+// Numbers below `from` are written out.
+export function compact(n, from = 10000) {
 	if (!known(n)) return NONE;
 	const a = Math.abs(n);
-	if (a < 10000) return whole.format(n);
+	if (a < from) return whole.format(n);
 	for (const [at, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
 		if (a >= at * 0.9995) return `${three(n / at)}\u00a0${unit}`;
 	}
@@ -24,7 +25,13 @@ export function compact(n) {
 
 function three(n) {
 	const a = Math.abs(n);
-	return n.toFixed(a >= 99.95 ? 0 : a >= 9.995 ? 1 : 2).replace(/\.0+$/, "");
+	const digits = n.toFixed(a >= 99.95 ? 0 : a >= 9.995 ? 1 : 2);
+	return digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits;
+}
+
+// amount is the mean of a number of things.
+export function amount(n) {
+	return known(n) && n < 10 ? String(Number(n.toFixed(1))) : compact(n);
 }
 
 // rate is a number of something in a minute, with digits while it is small.

@@ -4,7 +4,7 @@ import { useFetched } from "./fetched.js";
 import { now } from "./live.js";
 import { compact, int, moment, percent, rate, span, usd } from "./format.js";
 import { Progress, parts } from "./bars.jsx";
-import { JobTable, State } from "./jobs.jsx";
+import { active, JobTable, State } from "./jobs.jsx";
 import { Controls } from "./controls.jsx";
 import { Cap } from "./cap.jsx";
 import { Totals } from "./totals.jsx";
@@ -22,8 +22,8 @@ export function Jobs() {
 // Job is one job: what the stream says of it is newest, the rest is asked for.
 export function Job({ job }) {
 	const live = state.value?.jobs?.find((j) => j.key === job);
-	const active = live ? !live.ended && live.state === "running" : false;
-	const { data, error, loading } = useFetched(`api/jobs/${segment(job)}`, active ? 5 : 60);
+	const goesOn = live ? active(live) : false;
+	const { data, error, loading } = useFetched(`api/jobs/${segment(job)}`, goesOn ? 5 : 60);
 	const j = data || live ? { ...data, ...live } : null;
 	if (!j) {
 		return (
@@ -38,7 +38,7 @@ export function Job({ job }) {
 			<Head j={j} />
 			<Standing j={j} />
 			<Totals j={j} />
-			<Rows job={job} n={j.n} active={active} settled={parts(j).reduce((sum, p) => sum + p.n, 0)} />
+			<Rows job={job} n={j.n} active={goesOn} settled={parts(j).reduce((sum, p) => sum + p.n, 0)} />
 		</div>
 	);
 }

@@ -26,7 +26,7 @@ function JobLine({ j }) {
 	return (
 		<a class="job-line" href={href("jobs", j.key)}>
 			<span class="job-name"><b class="mono">{j.key}</b> <State j={j} /></span>
-			<span class="job-command text" title={j.command}>{j.client ? <span class="faint">{j.client}: </span> : null}{j.command || j.kind}</span>
+			<span class="job-command">{j.client && <><span class="faint text">{j.client}</span>: </>}<span class="text" title={j.command}>{j.command || j.kind}</span></span>
 			<span class="job-progress">
 				<Progress n={j.n} parts={parts(j)} label={`rows of job ${j.key}`} />
 				<span class="under"><span>{compact(settled)}<span class="faint"> / {compact(j.n)}</span>{j.errored > 0 && <span class="bad"> · {compact(j.errored)} errored</span>}</span><span>{j.n > 0 ? percent(Math.floor((1000 * settled) / j.n) / 1000) : ""}</span></span>
@@ -37,18 +37,19 @@ function JobLine({ j }) {
 	);
 }
 
-const stateWords = { running: "running", interrupted: "interrupted", stopped: "stopped", finished: "finished" };
+const stateWords = { running: "running", paused: "paused", canceling: "being canceled", interrupted: "interrupted", stopped: "stopped", finished: "finished" };
 
-// State is how a job stands, and what was asked of it and has not happened yet.
+// active says whether a process carries the job now.
+export const active = (j) => ["running", "paused", "canceling"].includes(j.state);
+
 export function State({ j }) {
-	const asked = j.signal === "pause" ? "paused" : j.signal === "cancel" && j.state === "running" ? "being canceled" : "";
-	return <span class={`state ${asked ? "paused" : j.state}`}>{asked || (stateWords[j.state] ?? j.state)}</span>;
+	return <span class={`state ${j.state}`}>{stateWords[j.state] ?? j.state}</span>;
 }
 
 function Ending({ j }) {
 	const at = now.value;
 	if (j.ended) return <span class="faint">{moment(j.ended, at)}</span>;
-	if (j.state !== "running") return <span class="faint">since {moment(j.created, at)}</span>;
+	if (!active(j)) return <span class="faint">since {moment(j.created, at)}</span>;
 	const left = (Date.parse(j.eta ?? "") - at) / 1000;
 	return (
 		<>

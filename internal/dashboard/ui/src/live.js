@@ -12,8 +12,7 @@ export const points = signal([]);
 // stands, but nothing has come for a while); heard is when something last came.
 export const link = signal({ status: "connecting", heard: 0, retryAt: 0 });
 
-// now is the server's time in ms, which may run faster than ours (--speed); it
-// ticks once a second while the page is seen.
+// now is the server's time in ms. It ticks once a second while the page is seen.
 export const now = signal(Date.now());
 
 const KEEP = 600;
@@ -27,7 +26,7 @@ let frame = 0;
 let tries = 0;
 let retry = 0;
 let heard = 0; // of performance.now()
-let clock = { server: Date.now(), own: performance.now(), speed: 1 };
+let clock = { server: Date.now(), own: performance.now() };
 
 // accept takes what the server said; it is drawn with the next frame and at most
 // once a second, however often it comes.
@@ -54,12 +53,7 @@ function draw() {
 function setClock(s) {
 	const server = Date.parse(s.now);
 	if (Number.isNaN(server)) return;
-	const own = performance.now();
-	const passed = own - clock.own;
-	// Under --speed the server's seconds are shorter. One of its times against
-	// the one before tells by how much.
-	const speed = state.value && passed > 500 ? (server - clock.server) / passed : clock.speed;
-	clock = { server, own, speed: speed > 0.5 && speed < 1000 ? speed : 1 };
+	clock = { server, own: performance.now() };
 	now.value = server;
 }
 
@@ -121,7 +115,7 @@ export function reconnect() {
 function tick() {
 	if (!document.hidden) {
 		const own = performance.now();
-		now.value = clock.server + (own - clock.own) * clock.speed;
+		now.value = clock.server + (own - clock.own);
 		if (link.value.status === "live" && own - heard > SILENT) {
 			link.value = { status: "silent", heard: lastHeard(), retryAt: 0 };
 		}

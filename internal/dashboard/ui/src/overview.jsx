@@ -3,7 +3,7 @@ import { compact, int, percent, rate, usd } from "./format.js";
 import { Charts } from "./charts.jsx";
 import { Lanes } from "./lanes.jsx";
 import { Batches, Clients, Queues } from "./queues.jsx";
-import { JobTable } from "./jobs.jsx";
+import { active, JobTable } from "./jobs.jsx";
 
 export function Overview() {
 	const s = state.value;
@@ -34,7 +34,7 @@ function Figures({ s }) {
 	return (
 		<dl class="figures" aria-label="In all">
 			<Figure name="in flight" value={int(flight)} note={waiting === null ? "calls" : `${compact(waiting)} waiting`} />
-			<Figure name="rows of jobs a minute" value={perMin > 0 ? rate(perMin) : "–"} note={s?.jobs ? `${int(s.jobs.filter(running).length)} running` : ""} />
+			<Figure name="rows of jobs a minute" value={perMin > 0 ? rate(perMin) : "–"} note={s?.jobs ? `${int(s.jobs.filter(active).length)} running` : ""} />
 			<Figure name="calls" value={compact(t?.calls)} note={t?.succeeded == null ? "" : `${compact(t.succeeded)} answered`} />
 			<Figure name="refused" value={compact(t?.refused)} note={refused === null ? "429s" : `${percent(refused)} of attempts`} tone={refused > 0.05 ? "slow" : ""} />
 			<Figure name="overloaded" value={compact(t?.overloaded)} note="529s" />
@@ -43,8 +43,6 @@ function Figures({ s }) {
 		</dl>
 	);
 }
-
-export const running = (job) => job.state === "running" && !job.ended;
 
 function Figure({ name, value, note, tone = "" }) {
 	return (

@@ -4,7 +4,7 @@ import { useFetched } from "./fetched.js";
 import { inField } from "./help.jsx";
 import { now } from "./live.js";
 import { int, moment, ms, usd } from "./format.js";
-import { tone } from "./words.js";
+import { orgTitle, standing, tone } from "./words.js";
 import { Blocks, LongText } from "./blocks.jsx";
 
 // Reader shows one row: what was asked, and what was answered, side by side.
@@ -26,7 +26,7 @@ export function Reader({ job, row, close, q, active }) {
 			<header>
 				<div class="reader-id">
 					<h3 class="text">{d?.id ?? `row ${row}`}</h3>
-					{d && <span class={`status ${tone(d.status)}`}>{d.status}</span>}
+					{d && <span class={`status ${tone(standing(d))}`}>{standing(d)}</span>}
 				</div>
 				<div class="reader-end">
 					<button type="button" class="small" aria-pressed={raw} onClick={() => setRaw(!raw)} title="Raw JSON (r)">Raw</button>
@@ -45,7 +45,7 @@ function Served({ d }) {
 	const usage = d.message?.usage;
 	const facts = [
 		["model", d.model],
-		["served by", d.org && `${d.org} ${d.tier ?? ""}`],
+		["served by", d.org && `${orgTitle(d.org)} ${d.tier ?? ""}`],
 		["stop reason", d.stop_reason],
 		["tokens", usage && `${int(total(usage))} in, ${int(usage.output_tokens)} out`],
 		["cost", d.cost_usd == null ? null : usd(d.cost_usd)],

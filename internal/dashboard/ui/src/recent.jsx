@@ -6,7 +6,7 @@ import { classWords, orgTitle, tone } from "./words.js";
 
 const kinds = [
 	["all", "All", () => true],
-	["again", "Tried again", (c) => c.attempt > 1 || !c.final],
+	["again", "Tried again", (c) => c.attempt > 1 || (!c.final && c.attempt !== null)],
 	["refused", "Refused", (c) => tone(c.class) === "slow"],
 	["failed", "Failed", (c) => c.final && c.class !== "succeeded"],
 	["slow", "Waited over 1 s", (c) => c.queued_ms > 1000],
@@ -49,13 +49,13 @@ function Call({ c, at }) {
 			<td class="nowrap">{moment(c.at, at)}</td>
 			<td class="text">{c.client || "–"} <small>{c.priority}</small></td>
 			<td class="nowrap text">{c.model || "–"}</td>
-			<td class="nowrap">{orgTitle(c.org)} <small>{c.tier}</small></td>
+			<td class="nowrap">{orgTitle(c.org)} <small>{c.pool} {c.tier}</small></td>
 			<td class={`nowrap ${tone(c.class)}`}>{classWords(c.class)}{c.status > 0 && c.class !== "succeeded" && <small> {c.status}</small>}</td>
-			<td class="num">{int(c.attempt)}{!c.final && <small> of more</small>}</td>
+			<td class="num">{c.attempt === null ? <small>batch</small> : int(c.attempt)}{!c.final && c.attempt !== null && <small> of more</small>}</td>
 			<td class={`num ${c.queued_ms > 1000 ? "slow" : ""}`}>{ms(c.queued_ms)}</td>
 			<td class="num">{c.first_byte_ms > 0 ? ms(c.first_byte_ms) : "–"}</td>
 			<td class="num">{c.latency_ms > 0 ? ms(c.latency_ms) : "–"}</td>
-			<td class="num">{c.cost_usd == null ? "–" : usd(c.cost_usd)}</td>
+			<td class="num">{c.cost_usd == null ? "–" : usd(c.cost_usd)}{c.in_doubt && <small title="whether it was billed is not known: its worst case"> at worst</small>}</td>
 			<td class="text reason">{c.why}</td>
 		</tr>
 	);

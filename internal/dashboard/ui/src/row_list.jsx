@@ -1,8 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { compact, int, ms, usd } from "./format.js";
-import { tone } from "./words.js";
+import { orgTitle, standing, tone } from "./words.js";
 
-const HEIGHT = 44; // of a row, in CSS pixels; the style says the same
+// Heights of a row and of the line of names above them, in CSS pixels; the style
+// says the same.
+const HEIGHT = 44;
+const HEAD = 28;
 const AROUND = 8; // rows drawn beyond what is seen
 
 // RowList draws the rows that are in view and no others, of however many.
@@ -36,10 +39,10 @@ export function RowList({ store, at, n, q, read, open, box }) {
 	for (let i = view.first; i <= view.last && i < n; i++) rows.push(<Row key={i} i={i} row={store.row(i)} chosen={i === at} read={read} q={q} open={open} />);
 	return (
 		<div class="row-table">
-			<div class="row-head" aria-hidden="true">
-				<span class="num">row</span><span>id, and where it matches</span><span>status</span><span class="num c-org">served by</span><span class="num c-ms">latency</span><span class="num c-usd">cost</span>
-			</div>
 			<div class="row-box" ref={box} tabIndex={0} role="listbox" aria-label={`Rows, ${int(n)}`} aria-activedescendant={n > 0 ? `row-${at}` : undefined} onScroll={() => (frame.current ||= requestAnimationFrame(look))}>
+				<div class="row-head" aria-hidden="true">
+					<span class="num c-row">row</span><span>id, and where it matches</span><span>status</span><span class="num c-org">served by</span><span class="num c-ms">latency</span><span class="num c-usd">cost</span>
+				</div>
 				<div class="row-space" style={{ height: `${n * HEIGHT}px` }}>{rows}</div>
 				{n === 0 && <p class="no-data">{store.head.value.loading ? "reading…" : "no row matches"}</p>}
 			</div>
@@ -50,11 +53,13 @@ export function RowList({ store, at, n, q, read, open, box }) {
 function keepInView(el, i) {
 	if (!el) return;
 	const top = i * HEIGHT;
+	const room = el.clientHeight - HEAD;
 	if (top < el.scrollTop) el.scrollTop = top;
-	else if (top + HEIGHT > el.scrollTop + el.clientHeight) el.scrollTop = top + HEIGHT - el.clientHeight;
+	else if (top + HEIGHT > el.scrollTop + room) el.scrollTop = top + HEIGHT - room;
 }
 
 function Row({ i, row, chosen, read, q, open }) {
+	const stands = row && standing(row);
 	const place = { transform: `translateY(${i * HEIGHT}px)` };
 	const classes = `row ${chosen ? "chosen" : ""} ${row && String(row.row) === read ? "read" : ""}`;
 	if (!row) return <div id={`row-${i}`} class={`${classes} waiting`} style={place} role="option" aria-selected={chosen} aria-label="not read yet" />;
@@ -62,21 +67,15 @@ function Row({ i, row, chosen, read, q, open }) {
 		<div id={`row-${i}`} class={classes} style={place} role="option" aria-selected={chosen} onClick={() => open(i)}>
 			<span class="num faint c-row">{int(row.row)}</span>
 			<span class="c-id">
-				<span class="id text">{row.id}</span>
+				<span class="id text">{row.id ?? `row ${row.row}`}</span>
 				<span class="snippet text">{row.snippet ? <Marked text={row.snippet} q={q} /> : "\u00a0"}</span>
 			</span>
-			<span class={`status ${tone(row.status)}`}>{statusWords(row)}</span>
-			<span class="num c-org">{row.org ? <>{row.org} <small>{row.tier}</small></> : "–"}{row.attempts > 1 && <small> {compact(row.attempts)} attempts</small>}</span>
+			<span class={`status ${tone(stands)}`}>{stands}</span>
+			<span class="num c-org">{row.attempts > 1 && <small title={`${row.attempts} attempts`}>{compact(row.attempts)}× </small>}{row.org ? <>{orgTitle(row.org)} <small>{row.tier}</small></> : "–"}</span>
 			<span class="num c-ms">{row.latency_ms > 0 ? ms(row.latency_ms) : "–"}</span>
 			<span class="num c-usd">{row.cost_usd == null ? "–" : usd(row.cost_usd)}</span>
 		</div>
 	);
-}
-
-function statusWords(row) {
-	if (row.stop_reason === "max_tokens") return "truncated";
-	if (row.stop_reason === "refusal") return "refused";
-	return row.status;
 }
 
 // Marked is text in which the words of a search stand out. It stays text.

@@ -15,7 +15,7 @@ export class RowStore {
 		this.pages = new Map(); // by number, least lately used first
 		this.asked = new Map(); // AbortControllers of what is under way
 		this.wanted = [0, 0];
-		this.head = signal({ total: null, matched: null, took: null, searched: "", error: "", loading: true });
+		this.head = signal({ total: null, matched: null, took: null, searched: "", indexed: 1, error: "", loading: true });
 		this.version = signal(0); // counts what changed in pages
 	}
 
@@ -63,7 +63,7 @@ export class RowStore {
 				if (this.pages.size <= KEPT) break;
 				if (old < this.wanted[0] || old > this.wanted[1]) this.pages.delete(old);
 			}
-			this.head.value = { total: got.total, matched: got.matched, took: got.took_ms, searched: got.searched ?? "", error: "", loading: false };
+			this.head.value = { total: got.total, matched: got.matched, took: got.took_ms, searched: got.searched ?? "", indexed: got.indexed ?? 1, error: "", loading: false };
 			this.version.value++;
 		} catch (err) {
 			if (!stop.signal.aborted) this.head.value = { ...this.head.value, error: err.message, loading: false };

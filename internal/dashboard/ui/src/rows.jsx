@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { route, setQuery } from "./route.js";
-import { int, plural } from "./format.js";
+import { int, percent, plural } from "./format.js";
 import { inField } from "./help.jsx";
 import { RowStore } from "./row_store.js";
 import { RowList } from "./row_list.jsx";
@@ -65,12 +65,18 @@ function found(head, q, status) {
 	if (!q && !status) return plural(head.total, "row");
 	const took = head.took !== null && head.took !== undefined ? `, ${head.took < 10 ? Number(head.took.toFixed(1)) : Math.round(head.took)} ms` : "";
 	const where = q && head.searched ? ` in ${head.searched}` : "";
-	return `${int(head.matched)} of ${plural(head.total, "row")}${where}${took}`;
+	const whole = head.indexed < 1 ? `; ${percent(head.indexed)} is searchable so far` : "";
+	return `${int(head.matched)} of ${plural(head.total, "row")}${where}${took}${whole}`;
 }
 
 // useRefresh reads the rows in view anew while the job settles rows, every two
 // seconds at most.
 function useRefresh(store, active, settled) {
+	const indexed = store.head.value.indexed ?? 1;
+	useEffect(() => {
+		const t = indexed < 1 && setTimeout(() => store.refresh(), 700);
+		return () => clearTimeout(t);
+	});
 	const last = useRef({ settled, at: 0 });
 	useEffect(() => {
 		const now = performance.now();

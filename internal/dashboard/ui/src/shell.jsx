@@ -75,7 +75,7 @@ function Top({ at }) {
 
 function Mark() {
 	return (
-		<svg class="mark" viewBox="0 0 24 24" aria-hidden="true">
+		<svg class="logo" viewBox="0 0 24 24" aria-hidden="true">
 			<path d="M3 18h18M5 15l4-8v8zM11.5 15l5.5-12v12z" />
 		</svg>
 	);
@@ -113,6 +113,7 @@ function Notices() {
 					<b>Emulated.</b> These answers and limits come from the emulator ({s.emulated}), not from the provider.
 				</p>
 			)}
+			{s?.faults?.map((f) => <p key={f} class="notice lost text">Something could not be read: {f}</p>)}
 			{s?.mode === "view" && <p class="notice">Nothing runs in this process: what the journal knows is shown, and lanes are not.</p>}
 		</div>
 	);

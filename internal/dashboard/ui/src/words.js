@@ -91,4 +91,11 @@ export function tone(cls) {
 	return ["auth", "permission", "credit", "hold", "invalid", "no_model", "errored", "expired"].includes(cls) ? "bad" : "slow";
 }
 
+// standing is a row's status, and of an answer that is not whole why.
+export function standing(row) {
+	if (row.stop_reason === "max_tokens") return "truncated";
+	if (row.stop_reason === "refusal") return "refused";
+	return row.status;
+}
+
 export const orgTitle = (org) => (org === "batch" ? "org batch" : org);
