@@ -111,17 +111,17 @@ func (s *shop) end() {
 	}
 }
 
-// reply is an answer of the gateway.
-type reply struct {
+// heard is an answer of the gateway.
+type heard struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-func (r reply) get(path string) gjson.Result { return gjson.GetBytes(r.body, path) }
+func (r heard) get(path string) gjson.Result { return gjson.GetBytes(r.body, path) }
 
 // ask sends a request as a client.
-func (s *shop) ask(client, method, path string, body io.Reader, header ...string) reply {
+func (s *shop) ask(client, method, path string, body io.Reader, header ...string) heard {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(as(s.t.Context(), client), method, "http://gateway.test:8787"+path, body)
 	r.Header.Set("anthropic-version", flotilla.DefaultVersion)
@@ -130,7 +130,7 @@ func (s *shop) ask(client, method, path string, body io.Reader, header ...string
 	}
 	w := httptest.NewRecorder()
 	s.gateway.ServeHTTP(w, r)
-	return reply{w.Code, w.Header(), w.Body.Bytes()}
+	return heard{w.Code, w.Header(), w.Body.Bytes()}
 }
 
 // as is a context of a request that a client sent.
@@ -151,7 +151,7 @@ func (s *shop) made(client, body string, header ...string) string {
 }
 
 // ended polls until a batch has ended, and gives the batch.
-func (s *shop) ended(client, id string) reply {
+func (s *shop) ended(client, id string) heard {
 	s.t.Helper()
 	for range 48 * 360 {
 		r := s.ask(client, "GET", batchesPath+"/"+id, nil)
@@ -164,7 +164,7 @@ func (s *shop) ended(client, id string) reply {
 		time.Sleep(10 * time.Second)
 	}
 	s.t.Fatalf("batch %s does not end", id)
-	return reply{}
+	return heard{}
 }
 
 // results reads a batch's results by id, each held to be there once.
