@@ -102,6 +102,8 @@ type server struct {
 	budgets *gateway.Budgets
 	pot     *flotilla.Pot // of --max-spend; nil: no cap
 	tally   *tally
+	metrics *gateway.Metrics
+	spans   *gateway.Spans // nil: none
 	http    *http.Server
 }
 
@@ -123,7 +125,8 @@ func (v *server) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer v.listener.Close()
-	v.notify, v.observe = v.noticed, v.tally.observe
+	v.metrics = gateway.NewMetrics(buildVersion().Version)
+	v.notify, v.observe = v.noticed, v.observed
 	return v.with(ctx, path, func() error { return v.serve(ctx, filepath.Dir(path)) })
 }
 
@@ -141,6 +144,11 @@ func (v *server) serve(ctx context.Context, dir string) error {
 		return err
 	}
 	defer v.budgets.Close()
+	v.watch()
+	if err := v.openSpans(ctx); err != nil {
+		return err
+	}
+	defer v.closeSpans()
 	v.http = gateway.NewServer(gateway.Shell(v.shell(clients)), v.log)
 	v.start(ctx, mark)
 	broken := make(chan error, 1)
@@ -203,12 +211,23 @@ func (v *server) potsOf(ctx context.Context, c gateway.Caller) ([]*flotilla.Pot,
 	return []*flotilla.Pot{pot.(*flotilla.Pot)}, nil
 }
 
-// shell is the outside of the gateway.
+// shell is the outside of the gateway. A command's own gateway has no pages:
+// nobody but the command knows its key.
 func (v *server) shell(clients gateway.Clients) gateway.ShellConfig {
-	return gateway.ShellConfig{
-		API: v.gateway, Clients: clients, Loopback: v.loopback, Hosts: v.flags.allowHosts, Log: v.log, Tell: v.tally.told,
+	c := gateway.ShellConfig{
+		API: v.gateway, Clients: clients, Loopback: v.loopback, Hosts: v.flags.allowHosts, Log: v.log, Tell: v.told,
 	}
+	if v.spans != nil {
+		c.Tracer = v.spans
+	}
+	if v.watched() {
+		c.Metrics = v.metrics.Handler()
+	}
+	return c
 }
+
+// watched says whether there are pages and metrics.
+func (v *server) watched() bool { return v.child == nil || v.flags.listen != "" }
 
 // answer serves until the server is shut.
 func (v *server) answer() error {

@@ -17,23 +17,25 @@ var anything = []string{"*"}
 // mayImport is the table of arrows of docs/design.md: a package (with what
 // lies below it) and what of ours it may import. "" is the root.
 var mayImport = map[string][]string{
-	"":                  leaves,
-	"price":             {},
-	"internal/wire":     {},
-	"internal/route":    {},
-	"internal/plot":     {},
-	"internal/sched":    {"internal/route"},
-	"emulator":          {"internal/wire"}, // its own buckets and prices: a shared mistake would agree with itself
-	"journal":           and(""),
-	"plan":              and("", "emulator"),
-	"internal/job":      and(""),
-	"internal/judge":    and("", "internal/job"),
-	"internal/lab":      and("", "internal/job", "emulator", "internal/plot"),
-	"internal/gateway":  and(""),
-	"internal/accept":   anything,
-	"internal/archtest": {},
-	"internal/memnet":   {},
-	"cmd":               anything,
+	"":                   leaves,
+	"price":              {},
+	"internal/wire":      {},
+	"internal/route":     {},
+	"internal/plot":      {},
+	"internal/sched":     {"internal/route"},
+	"emulator":           {"internal/wire"}, // its own buckets and prices: a shared mistake would agree with itself
+	"journal":            and(""),
+	"plan":               and("", "emulator"),
+	"internal/job":       and(""),
+	"internal/judge":     and("", "internal/job"),
+	"internal/lab":       and("", "internal/job", "emulator", "internal/plot"),
+	"internal/jobbook":   and("", "journal", "internal/job"),
+	"internal/gateway":   and("", "journal", "internal/job", "internal/jobbook"),
+	"internal/dashboard": and("", "journal", "internal/job", "internal/jobbook", "internal/lab", "internal/plot"),
+	"internal/accept":    anything,
+	"internal/archtest":  {},
+	"internal/memnet":    {},
+	"cmd":                anything,
 }
 
 // forTests are packages that only tests import.
@@ -46,6 +48,11 @@ var onlyIn = map[string][]string{
 	"modernc.org/":           {"journal"},
 	"github.com/spf13/":      {"cmd"},
 	"charm.land/":            {"cmd"},
+	"github.com/lmittmann/":  {"cmd"},
+	"github.com/prometheus/": {"internal/gateway", "cmd"},
+	"go.opentelemetry.io/":   {"internal/gateway", "cmd"},
+	"github.com/chromedp/":   {},
+	"github.com/evanw/":      {"internal/dashboard/ui/build"},
 	"net/http/httptest":      {},
 	"testing":                {"journal/journaltest", "internal/job/sample"},
 }
@@ -126,6 +133,10 @@ func TestImportTableRefuses(t *testing.T) {
 		{"plan", "emulator", true},
 		{"journal", "emulator", false},
 		{"internal/job", "journal", false},
+		{"internal/gateway", "journal", true},
+		{"internal/gateway", "internal/lab", false},
+		{"internal/dashboard", "internal/lab", true},
+		{"internal/dashboard", "internal/gateway", false},
 		{"cmd/flotilla", "emulator", true},
 	} {
 		from, ok := row(c.dir)

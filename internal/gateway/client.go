@@ -12,8 +12,8 @@ type Caller struct {
 	Name      string            // of the client, as `serve keys add` named it; Local without keys
 	Priority  flotilla.Priority // of requests that do not say
 	Highest   flotilla.Priority // that requests may ask for
-	Weight    float64        // share among callers of one priority; 0: 1
-	MaxPerDay flotilla.Money // budget per local day; 0: none
+	Weight    float64           // share among callers of one priority; 0: 1
+	MaxPerDay flotilla.Money    // budget per local day; 0: none
 }
 
 // Local is the name of a caller on a gateway without client keys: whoever may
