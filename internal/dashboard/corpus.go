@@ -115,15 +115,15 @@ func (c *corpus) search(terms [][]byte, n int) rowSet {
 	// The longest is likely the rarest: the others are then looked for only in the
 	// rows that have it.
 	terms = slices.SortedFunc(slices.Values(terms), func(a, b []byte) int { return len(b) - len(a) })
-	c.scan(terms[0], set)
+	c.scan(terms[0], set, n)
 	for _, t := range terms[1:] {
 		c.keep(t, set)
 	}
 	return set
 }
 
-// scan adds the rows that have a term.
-func (c *corpus) scan(term []byte, set rowSet) {
+// scan adds the rows, of n, that have a term.
+func (c *corpus) scan(term []byte, set rowSet, n int) {
 	var next atomic.Int64
 	var mu sync.Mutex
 	var work sync.WaitGroup
@@ -131,7 +131,7 @@ func (c *corpus) scan(term []byte, set rowSet) {
 		work.Go(func() {
 			mine := make(rowSet, len(set))
 			for i := next.Add(1) - 1; int(i) < len(c.segments); i = next.Add(1) - 1 {
-				c.scanSegment(c.segments[i], term, mine)
+				c.scanSegment(c.segments[i], term, mine, n)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -141,7 +141,7 @@ func (c *corpus) scan(term []byte, set rowSet) {
 	work.Wait()
 }
 
-func (c *corpus) scanSegment(s *segment, term []byte, set rowSet) {
+func (c *corpus) scanSegment(s *segment, term []byte, set rowSet, n int) {
 	for at, doc := 0, 0; ; {
 		i := bytes.Index(s.text[at:], term)
 		if i < 0 {
@@ -151,7 +151,7 @@ func (c *corpus) scanSegment(s *segment, term []byte, set rowSet) {
 			doc++
 		}
 		owner := s.owner[doc]
-		if row := int(owner / 2); row/64 < len(set) && c.stands(owner, s.first+uint32(doc)+1) {
+		if row := int(owner / 2); row < n && c.stands(owner, s.first+uint32(doc)+1) {
 			set.add(row)
 		}
 		at = int(s.ends[doc])

@@ -24,7 +24,6 @@ type textIndex struct {
 
 	building sync.Mutex
 	busy     chan struct{} // closed when what is being built is done; nil: nothing is; under building
-	began    bool
 	stop     context.CancelFunc
 	used     time.Time // under jobDesk.mu
 }

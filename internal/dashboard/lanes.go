@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"math"
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
@@ -28,21 +29,22 @@ type amounts struct {
 }
 
 func amountsOf(l flotilla.Limits) amounts {
-	return amounts{some(l.Requests), some(l.Input), some(l.Output)}
+	return amounts{some(rounded(l.Requests)), some(rounded(l.Input)), some(rounded(l.Output))}
 }
 
+// rounded takes off what arithmetic left behind the third decimal.
+func rounded(v float64) float64 { return math.Round(v*1000) / 1000 }
+
 // amountsIn are of what a bucket that is known holds: 0 is a number then.
-func amountsIn(l, capacity flotilla.Limits) (a amounts) {
-	if capacity.Requests > 0 {
-		a.Requests = &l.Requests
+func amountsIn(l, capacity flotilla.Limits) amounts {
+	one := func(v, capacity float64) *float64 {
+		if capacity <= 0 {
+			return nil
+		}
+		v = rounded(v)
+		return &v
 	}
-	if capacity.Input > 0 {
-		a.Input = &l.Input
-	}
-	if capacity.Output > 0 {
-		a.Output = &l.Output
-	}
-	return a
+	return amounts{one(l.Requests, capacity.Requests), one(l.Input, capacity.Input), one(l.Output, capacity.Output)}
 }
 
 type laneJSON struct {
@@ -53,7 +55,6 @@ type laneJSON struct {
 	Window   float64    `json:"window"`
 	Cap      *int       `json:"cap"`
 	Waiting  *string    `json:"waiting"` // the limit that holds the next call back; "work": there is none to send
-	Words    *string    `json:"waiting_words"`
 	Closed   bool       `json:"closed"`
 	Class    *string    `json:"class"`
 	Reopens  *time.Time `json:"reopens"`
@@ -75,12 +76,12 @@ type laneJSON struct {
 	Queue          *int64 `json:"queue"`
 
 	CostUSD flotilla.Money `json:"cost_usd"`
-	Paused  bool           `json:"paused"`
+	Paused  *bool          `json:"paused"` // null: lanes cannot be held here
 }
 
 const batchTier = "batch"
 
-func lanesOf(s *flotilla.Snapshot, t timeline) []laneJSON {
+func lanesOf(s *flotilla.Snapshot, t timeline, pausable bool) []laneJSON {
 	out := make([]laneJSON, len(s.Lanes))
 	for i := range s.Lanes {
 		l := &s.Lanes[i]
@@ -89,10 +90,10 @@ func lanesOf(s *flotilla.Snapshot, t timeline) []laneJSON {
 			Waiting: some(l.Waiting), Closed: l.Closed, Class: some(l.Class), Reopens: t.of(l.Reopens),
 			Limits: amountsOf(l.Limits), Capacity: amountsOf(l.Capacity), Level: amountsIn(l.Level, l.Capacity),
 			SoftFloor: amountsIn(l.SoftFloor, l.Capacity), HardFloor: amountsIn(l.HardFloor, l.Capacity), Others: amountsIn(l.Others, l.Limits),
-			Sent: l.Sent, Succeeded: l.Succeeded, Refused: l.Refused, Overloaded: l.Overloaded, CostUSD: l.Cost, Paused: l.Paused,
+			Sent: l.Sent, Succeeded: l.Succeeded, Refused: l.Refused, Overloaded: l.Overloaded, CostUSD: l.Cost,
 		}
-		if l.Waiting != "" && l.Waiting != "work" {
-			out[i].Words = some(limitWords(l.Waiting))
+		if pausable {
+			out[i].Paused = &l.Paused
 		}
 		if out[i].Refused == nil {
 			out[i].Refused = map[string]int64{}

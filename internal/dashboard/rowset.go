@@ -9,8 +9,6 @@ func newRowSet(n int) rowSet { return make(rowSet, (n+63)/64) }
 
 func (s rowSet) add(row int) { s[row/64] |= 1 << (row % 64) }
 
-func (s rowSet) has(row int) bool { return row/64 < len(s) && s[row/64]&(1<<(row%64)) != 0 }
-
 func (s rowSet) fill(n int) {
 	for row := range n / 64 {
 		s[row] = ^uint64(0)

@@ -18,6 +18,7 @@ import (
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/emulator"
 	"github.com/flotilla-llm/flotilla/internal/job"
+	"github.com/flotilla-llm/flotilla/internal/jobbook"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -34,7 +35,6 @@ type stage struct {
 
 	mu   sync.Mutex
 	live map[string]*job.Run
-	done sync.WaitGroup
 }
 
 // setting says what is played.
@@ -148,7 +148,7 @@ func (s *stage) play(ctx context.Context, name string, rows string, shape func(*
 	}
 	run, err := job.Open(ctx, s.fleet, cfg)
 	s.must(err)
-	s.must(run.Begin(ctx, books{s.journal}))
+	s.must(run.Begin(ctx, jobbook.Books{Journal: s.journal}))
 	key = run.Plan().Job
 	s.mu.Lock()
 	s.live[key] = run

@@ -23,7 +23,7 @@ type state struct {
 	Queues   []queueJSON  `json:"queues"`
 	Batches  []batchJSON  `json:"batches"`
 	Jobs     []jobJSON    `json:"jobs"`
-	Clients  []clientJSON `json:"clients"`
+	Clients  []clientJSON `json:"clients"` // null: there is no gateway
 	Totals   totalsJSON   `json:"totals"`
 	Faults   []string     `json:"faults"` // what could not be read
 }
@@ -77,11 +77,11 @@ func (d *Dashboard) state(ctx context.Context, s *flotilla.Snapshot) *state {
 	now := d.cfg.Now()
 	out := &state{
 		Version: d.cfg.Version, Emulated: some(d.cfg.Emulated), Mode: d.cfg.Mode, Speed: d.cfg.Speed, Began: d.began.UTC(),
-		Path: d.cfg.Journal.Path(), Batches: []batchJSON{}, Jobs: []jobJSON{}, Clients: []clientJSON{}, Faults: []string{},
+		Path: d.cfg.Journal.Path(), Batches: []batchJSON{}, Jobs: []jobJSON{}, Faults: []string{},
 	}
 	if s != nil {
 		t := timeline{scaled: s.At, real: now, speed: d.cfg.Speed}
-		out.Lanes = lanesOf(s, t)
+		out.Lanes = lanesOf(s, t, d.cfg.Pause != nil)
 		out.Queues = queuesOf(s, d.cfg.Speed)
 		out.Batches = d.jobs.batchesOf(s, t)
 	}
