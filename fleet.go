@@ -53,6 +53,7 @@ type Fleet struct {
 	nextCall   sched.CallID
 	models     map[string]int32
 	denied     map[string]*answer // what an org without the model last said, by model
+	timers     sync.Pool          // of the patience of calls
 	parked     bool               // a lane closed: calls of lines may wait in vain
 	ledgers    sched.LedgerID     // how many are open; the first is Config.Spend's, where there is one
 	fatal      error

@@ -3,7 +3,6 @@ package flotilla
 import (
 	"cmp"
 	"context"
-	"sync"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -46,21 +45,13 @@ const (
 	lineLeaves         // its caller has gone
 )
 
-// timers are reused: nearly every call stops its own long before it is due.
-var timers = sync.Pool{New: func() any {
-	t := time.NewTimer(time.Hour)
-	t.Stop()
-	return t
-}}
-
 // carry takes the call to its answer.
 func (lc *lineCall) carry() (*Answer, error) {
 	f := lc.line.fleet
-	patience := timers.Get().(*time.Timer)
-	patience.Reset(f.clock.real(cmp.Or(lc.MaxWait, defaultCallWait)))
+	patience := f.timer(f.clock.real(cmp.Or(lc.MaxWait, defaultCallWait)))
 	defer func() {
 		patience.Stop()
-		timers.Put(patience)
+		f.timers.Put(patience)
 	}()
 	left := lc.ctx.Done()
 	f.inbox.put(message{line: lc})
@@ -84,6 +75,16 @@ func (lc *lineCall) carry() (*Answer, error) {
 	}
 }
 
+// timer is one that was used before, where there is one: nearly every call stops
+// its own long before it is due.
+func (f *Fleet) timer(d time.Duration) *time.Timer {
+	if t, ok := f.timers.Get().(*time.Timer); ok {
+		t.Reset(d)
+		return t
+	}
+	return time.NewTimer(d)
+}
+
 // end turns the loop's last word into Do's results.
 func (lc *lineCall) end(t turn) (*Answer, error) {
 	switch {
@@ -95,17 +96,12 @@ func (lc *lineCall) end(t turn) (*Answer, error) {
 	return lc.refusedAnswer(t.answer, t.tries), nil
 }
 
-// takeLines takes in what the callers of lines say, arrivals first: one step
-// offers them all.
-func (f *Fleet) takeLines(now time.Duration, messages []message) {
-	f.offered = f.offered[:0]
-	for i := range messages {
-		if lc := messages[i].line; lc != nil && messages[i].op == lineArrives {
-			f.arrive(now, lc)
-		}
-	}
+// offerArrived offers the calls of lines that came one after the other: one step
+// takes them all.
+func (f *Fleet) offerArrived(now time.Duration) {
 	if len(f.offered) > 0 {
 		f.step(now, &sched.Offer{Calls: f.offered})
+		f.offered = f.offered[:0]
 	}
 }
 
@@ -143,11 +139,7 @@ func (f *Fleet) poolOf(now time.Duration, name, family string) *poolState {
 	if p := f.pools[name]; p != nil {
 		return p
 	}
-	// It opens lanes, which steps the core: what was offered so far goes first.
-	if len(f.offered) > 0 {
-		f.step(now, &sched.Offer{Calls: f.offered})
-		f.offered = f.offered[:0]
-	}
+	f.offerArrived(now) // opening lanes steps the core: what came before goes first
 	return f.pool(now, name, family)
 }
 

@@ -100,9 +100,13 @@ func (f *Fleet) run() {
 // turn takes in what has happened up to now and returns when to look again.
 func (f *Fleet) turn(now time.Duration) time.Duration {
 	f.lapses(now)
-	messages := f.inbox.take()
-	f.takeLines(now, messages)
-	for _, m := range messages {
+	f.offered = f.offered[:0]
+	for _, m := range f.inbox.take() {
+		if m.line != nil && m.op == lineArrives {
+			f.arrive(now, m.line)
+			continue
+		}
+		f.offerArrived(now)
 		switch {
 		case m.line != nil:
 			f.lineSays(now, m.line, m.op)
@@ -116,6 +120,7 @@ func (f *Fleet) turn(now time.Duration) time.Duration {
 			f.ended(now, m.ended)
 		}
 	}
+	f.offerArrived(now)
 	if f.core.Next() <= now {
 		f.step(now, f.tick)
 	}

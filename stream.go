@@ -268,7 +268,7 @@ func (f *Fleet) offer(now time.Duration, s *stream, rows []Row) {
 		})
 	}
 	s.open += len(rows)
-	f.step(now, &sched.Offer{Calls: f.offered})
+	f.offerArrived(now)
 }
 
 func (s *stream) ended() bool {

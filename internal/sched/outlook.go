@@ -45,7 +45,9 @@ func (c *Core) Outlook(id StreamID, pool, model int32) Outlook {
 		o.At = min(o.At, l.frees(c.now))
 		rate += l.turnover()
 	}
-	o.Paused = o.Paused && some
+	if !some { // it settles unroutable
+		return Outlook{At: c.now}
+	}
 	if o.Closed {
 		o.Overloaded = false
 		return o
