@@ -72,6 +72,9 @@ func (s *State) Rows() int { return len(s.rows) }
 // State reads how each of the job's rows stands. A success counts only when its
 // provenance is the job's: an emulator's answer is none of Claude's.
 func (job *Job) State(ctx context.Context) (*State, error) {
+	if job.spec.grows() {
+		return job.j.StateOf(ctx, job.ID)
+	}
 	return job.j.state(ctx, job.ID, job.spec.N)
 }
 

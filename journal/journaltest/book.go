@@ -34,6 +34,17 @@ type Book interface {
 	Hints(ctx context.Context, realm journal.Realm, lane string) (map[string]journal.Hint, error)
 	OpenBatches(ctx context.Context) ([]journal.BatchInfo, error)
 	Turnarounds(ctx context.Context, realm journal.Realm, org string, last int) ([]journal.Turnaround, error)
+	SpentBy(ctx context.Context, client string, at time.Time) (flotilla.Money, error)
+	SetCap(ctx context.Context, job int64, limit flotilla.Money) error
+	AddClient(ctx context.Context, c journal.Client) error
+	Clients(ctx context.Context) ([]journal.Client, error)
+	RevokeClient(ctx context.Context, name string) error
+	PutClientBatch(ctx context.Context, b journal.ClientBatch) error
+	ClientBatch(ctx context.Context, id string) (b journal.ClientBatch, found bool, err error)
+	ClientBatches(ctx context.Context, client string) ([]journal.ClientBatch, error)
+	Successes(ctx context.Context, realm journal.Realm) iter.Seq2[journal.Success, error]
+	Rows(ctx context.Context, job, after int64) iter.Seq2[journal.Row, error]
+	AnswersOf(ctx context.Context, job, after int64) iter.Seq2[journal.Answer, error]
 	Peek(ctx context.Context, spec journal.JobSpec) (job Job, found bool, err error)
 	Close() error
 }
@@ -53,6 +64,8 @@ type Job interface {
 	Out(ctx context.Context, path string) (int64, error)
 	Wrote(durable int64)
 	Signal(ctx context.Context) (journal.Signal, error)
+	Cap(ctx context.Context) (limit flotilla.Money, given bool, err error)
+	NextRow(ctx context.Context) (int, error)
 	End(ctx context.Context, state string, totals any) error
 }
 
