@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"path/filepath"
 	"time"
@@ -93,10 +93,9 @@ type server struct {
 	flags *serveFlags
 	child *child // nil: until it is told to stop
 
-	log      *slog.Logger
-	listener net.Listener
-	url      string
-	loopback bool // the address leads here from this machine alone
+	log    *slog.Logger
+	outlet *outlet
+	board  board
 
 	gateway *gateway.Gateway
 	budgets *gateway.Budgets
@@ -121,13 +120,27 @@ func (v *server) run(ctx context.Context) (err error) {
 	if v.log, err = v.flags.logger(v.err, v.errTerminal, v.settings.Env); err != nil {
 		return err
 	}
-	if err := v.listen(ctx); err != nil {
+	if v.outlet, err = v.listen(ctx); err != nil {
 		return err
 	}
-	defer v.listener.Close()
+	defer v.outlet.Close()
 	v.metrics = gateway.NewMetrics(buildVersion().Version)
 	v.notify, v.observe = v.noticed, v.observed
 	return v.with(ctx, path, func() error { return v.serve(ctx, filepath.Dir(path)) })
+}
+
+// listen takes the address before anything else is opened: most often it is that
+// which is wrong.
+func (v *server) listen(ctx context.Context) (*outlet, error) {
+	address := cmp.Or(v.flags.listen, defaultListen)
+	if v.child != nil && v.flags.listen == "" {
+		address = "127.0.0.1:0"
+	}
+	o, err := openOutlet(ctx, "--listen", address, v.flags.tlsCert, v.flags.tlsKey)
+	if err == nil && o.leadsBack(v.settings) {
+		return nil, errors.Join(flotilla.ErrOurselves, o.Close())
+	}
+	return o, err
 }
 
 // serve serves until the child has ended or a signal has come.
@@ -149,10 +162,14 @@ func (v *server) serve(ctx context.Context, dir string) error {
 		return err
 	}
 	defer v.closeSpans()
+	if err := v.openBoard(ctx, mark); err != nil {
+		return err
+	}
+	defer v.board.close()
 	v.http = gateway.NewServer(gateway.Shell(v.shell(clients)), v.log)
 	v.start(ctx, mark)
 	broken := make(chan error, 1)
-	go func() { broken <- v.answer() }()
+	go func() { broken <- v.outlet.serve(v.http, v.maxConnections()) }()
 	if v.child != nil {
 		return v.serveChild(ctx, broken)
 	}
@@ -165,6 +182,14 @@ func (v *server) serve(ctx context.Context, dir string) error {
 	err = v.shut(ctx)
 	v.summary()
 	return err
+}
+
+// clients says who may call: the command alone, where there is one.
+func (v *server) clients(ctx context.Context) (gateway.Clients, error) {
+	if v.child != nil {
+		return gateway.OneKey(v.child.key), nil
+	}
+	return v.outlet.clients(ctx, v.journal, v.log)
 }
 
 // open makes the gateway and what it spends from.
@@ -215,34 +240,19 @@ func (v *server) potsOf(ctx context.Context, c gateway.Caller) ([]*flotilla.Pot,
 // nobody but the command knows its key.
 func (v *server) shell(clients gateway.Clients) gateway.ShellConfig {
 	c := gateway.ShellConfig{
-		API: v.gateway, Clients: clients, Loopback: v.loopback, Hosts: v.flags.allowHosts, Log: v.log, Tell: v.told,
+		API: v.gateway, Clients: clients, Loopback: v.outlet.loopback, Hosts: v.flags.allowHosts, Log: v.log, Tell: v.told,
 	}
 	if v.spans != nil {
 		c.Tracer = v.spans
 	}
 	if v.watched() {
-		c.Metrics = v.metrics.Handler()
+		c.Metrics, c.Dashboard = v.metrics.Handler(), &v.board
 	}
 	return c
 }
 
 // watched says whether there are pages and metrics.
 func (v *server) watched() bool { return v.child == nil || v.flags.listen != "" }
-
-// answer serves until the server is shut.
-func (v *server) answer() error {
-	var err error
-	l := gateway.Bound(v.listener, v.maxConnections())
-	if v.flags.tlsCert != "" {
-		err = v.http.ServeTLS(l, v.flags.tlsCert, v.flags.tlsKey)
-	} else {
-		err = v.http.Serve(l)
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return fmt.Errorf("serving %s: %w", v.url, err)
-}
 
 // shut lets what is under way end, for drainFor at most and no longer than until
 // a second signal, and closes gateway and server.
@@ -260,6 +270,7 @@ func (v *server) shut(ctx context.Context) error {
 		}
 	}()
 	err := v.gateway.Close(drain)
+	v.board.close() // those who look would be waited for
 	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancelLast()
 	if e := v.http.Shutdown(last); e != nil {

@@ -113,7 +113,7 @@ func (v *server) childEnvironment() []string {
 	for _, name := range v.keyVariables() {
 		vars[name] = v.child.key
 	}
-	vars["ANTHROPIC_BASE_URL"] = v.url
+	vars["ANTHROPIC_BASE_URL"] = v.outlet.url
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		if slices.ContainsFunc(proxyVariables, func(p string) bool { return vars[p] != "" }) {
 			vars[name] = strings.TrimPrefix(vars[name]+",127.0.0.1,localhost,::1", ",")

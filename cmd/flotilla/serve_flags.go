@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"strings"
 	"time"
 
@@ -91,11 +90,6 @@ func (f *serveFlags) check() error {
 		f.allowHosts[i] = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(h), "."))
 		if strings.ContainsAny(h, ":/ ") {
 			return withHint(fmt.Errorf("--allow-host %q is no name of a host", h), "without scheme and port: host.docker.internal")
-		}
-	}
-	if f.listen != "" {
-		if _, _, err := net.SplitHostPort(f.listen); err != nil {
-			return withHint(fmt.Errorf("--listen %q is no address", f.listen), "an address has a port: 127.0.0.1:8787, :8787 or [::1]:8787")
 		}
 	}
 	return nil

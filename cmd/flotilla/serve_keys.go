@@ -32,7 +32,10 @@ change within a second.`,
 }
 
 // priorityNames are those of a client, as requests spell them.
-var priorityNames = []string{"interactive", "normal", "bulk"}
+var (
+	priorityNames  = []string{"interactive", "normal", "bulk"}
+	priorityByName = map[string]flotilla.Priority{"interactive": flotilla.Interactive, "normal": flotilla.Normal, "bulk": flotilla.Bulk}
+)
 
 func newKeysAddCmd() *cobra.Command {
 	var flags jobsFlags
@@ -149,7 +152,7 @@ func printKeys(w io.Writer, lines []keyLine) error {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "client\tpriority\tweight\ta day\tspent today\tadded\trevoked")
+	fmt.Fprintln(t, "client\tpriority\tweight\ta day\tspent or set aside today\tadded\trevoked")
 	for i := range lines {
 		l := &lines[i]
 		perDay, revoked, priority := "no cap", "", l.Priority

@@ -13,10 +13,13 @@ func (v *server) start(ctx context.Context, mark string) {
 	for _, line := range v.startLines(ctx, mark) {
 		_, _ = fmt.Fprintln(v.err, "flotilla: "+line)
 	}
-	if !v.loopback && v.flags.tlsCert == "" {
-		warn(v.err, "client keys and prompts travel in the clear on "+v.listener.Addr().String()+"; --tls-cert and --tls-key, or a proxy with TLS before it, hide them")
+	if !v.outlet.loopback && v.flags.tlsCert == "" {
+		warn(v.err, "client keys and prompts travel in the clear on "+v.outlet.Addr().String()+"; --tls-cert and --tls-key, or a proxy with TLS before it, hide them")
 	}
-	_, _ = fmt.Fprintf(v.err, "listening on %s\n", v.url)
+	if v.watched() {
+		_, _ = fmt.Fprintf(v.err, "flotilla: dashboard at %s/\n", v.outlet.url)
+	}
+	_, _ = fmt.Fprintf(v.err, "listening on %s\n", v.outlet.url)
 }
 
 func (v *server) startLines(ctx context.Context, mark string) []string {

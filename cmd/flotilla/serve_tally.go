@@ -18,13 +18,14 @@ type tally struct {
 	answered int // calls that succeeded
 	refused  int // calls that did not
 	cached   int
-	rows     int // of batches
-	spent    map[string]flotilla.Money
-	spared   map[string]int // refusals that no caller saw, by class
+	rows     int                       // of batches
+	spent    map[string]flotilla.Money // by model
+	byClient map[string]int64          // calls
+	spared   map[string]int            // refusals that no caller saw, by class
 }
 
 func newTally() *tally {
-	return &tally{spent: map[string]flotilla.Money{}, spared: map[string]int{}}
+	return &tally{spent: map[string]flotilla.Money{}, byClient: map[string]int64{}, spared: map[string]int{}}
 }
 
 // told takes in a request that is over.
@@ -34,6 +35,7 @@ func (t *tally) told(r *gateway.Record) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.byClient[r.Client]++
 	switch {
 	case r.Cached:
 		t.cached++
@@ -42,6 +44,13 @@ func (t *tally) told(r *gateway.Record) {
 	default:
 		t.refused++
 	}
+}
+
+// calls are those of each client.
+func (t *tally) calls() map[string]int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.byClient)
 }
 
 // observe takes in an attempt that has ended.

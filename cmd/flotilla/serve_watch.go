@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/dashboard"
 	"github.com/flotilla-llm/flotilla/internal/gateway"
 )
 
@@ -16,10 +20,64 @@ func (v *server) watch() {
 	v.metrics.Watch(w)
 }
 
+// openBoard starts the dashboard, where anybody may look.
+func (v *server) openBoard(ctx context.Context, mark string) error {
+	if !v.watched() {
+		return nil
+	}
+	return v.board.open(ctx, &v.crew, mark, "serve", func(c *dashboard.Config) {
+		c.Pot, c.Clients, c.Hosts = v.pot, v.clientStates, v.flags.allowHosts
+	})
+}
+
+// clientStates are the clients as they stand: those that have a key, and those
+// that have called.
+func (v *server) clientStates(ctx context.Context) []dashboard.ClientState {
+	states := map[string]*dashboard.ClientState{}
+	of := func(name string) *dashboard.ClientState {
+		if states[name] == nil {
+			states[name] = &dashboard.ClientState{Name: name, Priority: flotilla.Normal, Weight: 1}
+		}
+		return states[name]
+	}
+	if all, err := v.journal.Clients(ctx); err == nil {
+		for i := range all {
+			if c := &all[i]; c.Revoked.IsZero() {
+				s := of(c.Name)
+				s.LimitPerDay, s.Weight = c.MaxPerDay, cmp.Or(c.Weight, 1)
+				if p, ok := priorityByName[c.Priority]; ok {
+					s.Priority = p
+				}
+			}
+		}
+	}
+	if s, err := v.fleet.Snapshot(ctx); err == nil {
+		for i := range s.Streams {
+			if stream := &s.Streams[i]; stream.Client != "" {
+				c := of(stream.Client)
+				c.Queued += stream.Queued
+				c.InFlight += stream.InFlight
+			}
+		}
+	}
+	for name, spent := range v.budgets.Spent(ctx) {
+		of(name).SpentToday = spent
+	}
+	for name, n := range v.tally.calls() {
+		of(name).Calls = n
+	}
+	out := make([]dashboard.ClientState, 0, len(states))
+	for _, name := range slices.Sorted(maps.Keys(states)) {
+		out = append(out, *states[name])
+	}
+	return out
+}
+
 // observed is told of every attempt that has ended.
 func (v *server) observed(o flotilla.Observation) {
 	v.tally.observe(o)
 	v.metrics.Observe(o)
+	v.board.observe(o)
 }
 
 // told is told of every request that is over.
