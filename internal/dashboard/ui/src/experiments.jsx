@@ -20,6 +20,7 @@ function List() {
 				{data?.map((e) => (
 					<li key={e.name}>
 						<a href={href("experiments", e.name)}>
+							{e.figures?.length > 0 && <img class="thumb" src={`api/figures/${segment(e.figures[0])}.svg`} alt="" loading="lazy" />}
 							<h2 class="text">{e.title || e.name}</h2>
 							<p class="verdict text">{e.verdict || "no verdict"}</p>
 							<p class="faint small-print">{moment(e.at, now.peek())} · confidence {percent(e.confidence)} · {usd(e.usd)}{e.emulated && <span class="tag">emulated</span>}{e.figures?.length > 0 && ` · ${e.figures.length} ${e.figures.length === 1 ? "figure" : "figures"}`}</p>

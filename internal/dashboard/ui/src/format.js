@@ -59,11 +59,11 @@ export function percent(x) {
 export function span(s) {
 	if (!known(s)) return NONE;
 	const a = Math.abs(s);
-	if (a < 9.95) return `${Number(s.toFixed(1))}\u00a0s`;
+	if (a < 9.95) return `${s === 0 ? 0 : s.toFixed(1)}\u00a0s`;
 	if (a < 99.5) return `${Math.round(s)}\u00a0s`;
-	if (a < 5970) return `${Number((s / 60).toFixed(1))}\u00a0min`;
-	if (a < 172800) return `${Number((s / 3600).toFixed(1))}\u00a0h`;
-	return `${Number((s / 86400).toFixed(1))}\u00a0d`;
+	if (a < 5970) return `${(s / 60).toFixed(1)}\u00a0min`;
+	if (a < 172800) return `${(s / 3600).toFixed(1)}\u00a0h`;
+	return `${(s / 86400).toFixed(1)}\u00a0d`;
 }
 
 export function ms(n) {

@@ -5,7 +5,7 @@ import { Progress, parts } from "./bars.jsx";
 
 // JobTable is the jobs of the journal, newest first; `limit` of them, 0 for all.
 export function JobTable({ jobs, limit }) {
-	const shown = limit ? jobs?.slice(0, limit) : jobs;
+	const shown = limit ? inShort(jobs, limit) : jobs;
 	return (
 		<section aria-labelledby="jobs">
 			<div class="section-head">
@@ -19,6 +19,11 @@ export function JobTable({ jobs, limit }) {
 			)}
 		</section>
 	);
+}
+
+// inShort takes what goes on first, then the newest.
+function inShort(jobs, limit) {
+	return jobs && [...jobs.filter(active), ...jobs.filter((j) => !active(j))].slice(0, limit);
 }
 
 function JobLine({ j }) {

@@ -1,7 +1,7 @@
 import { useFetched } from "./fetched.js";
 import { now } from "./live.js";
 import { int, moment, percent, span } from "./format.js";
-import { orgTitle } from "./words.js";
+import { limitWords, orgTitle } from "./words.js";
 
 // Limits is every limit of every org, with who says so.
 export function Limits() {
@@ -32,6 +32,8 @@ function Profile({ profile }) {
 	return <p class={profile.stale ? "slow" : "faint"}>measured {moment(profile.made, now.peek())}, {span(profile.age_s)} ago{profile.stale ? ": too old to go by" : ""}</p>;
 }
 
+const bounds = { ">=": "at least", "<=": "at most" };
+
 function Limit({ r, before }) {
 	const sameOrg = before?.org === r.org;
 	const samePool = sameOrg && before?.pool === r.pool && before?.tier === r.tier;
@@ -40,10 +42,10 @@ function Limit({ r, before }) {
 			<th scope={samePool ? undefined : "row"}>{sameOrg ? <span class="unseen">{r.org}</span> : orgTitle(r.org)}</th>
 			<td>{samePool ? <span class="unseen">{r.pool}</span> : r.pool}</td>
 			<td>{samePool ? <span class="unseen">{r.tier}</span> : r.tier}</td>
-			<td>{r.limit}</td>
-			<td class="num"><b>{int(r.value)}</b></td>
+			<td>{limitWords(r.limit)}</td>
+			<td class="num">{r.bound && <span class="faint">{bounds[r.bound] ?? r.bound} </span>}<b>{int(r.value)}</b>{r.provisional && <span class="faint" title="provisional: of one window alone, or an interval too wide"> (p)</span>}{r.low !== null && r.high > r.low && <small title="95 % interval"> {int(r.low)}–{int(r.high)}</small>}</td>
 			<td>{r.unit}</td>
-			<td>{r.source}</td>
+			<td class="text">{r.source}{r.also?.map((a, i) => <small key={i} class="also">{a.source}: {int(a.value)}</small>)}</td>
 			<td>{typeof r.confidence === "number" ? percent(r.confidence) : r.confidence || "–"}</td>
 			<td class="num">{r.others > 0 && r.value > 0 ? `~${percent(r.others / r.value)}` : r.others === 0 ? "nothing" : "–"}</td>
 			<td class="faint nowrap">{moment(r.at, now.peek())}</td>

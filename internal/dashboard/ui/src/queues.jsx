@@ -31,12 +31,12 @@ export function Clients({ clients }) {
 		<section aria-labelledby="clients">
 			<h2 id="clients">Clients</h2>
 			<table>
-				<thead><tr><th scope="col">client</th><th scope="col">priority</th><th scope="col" class="num">waiting</th><th scope="col" class="num">in flight</th><th scope="col" class="num">calls</th><th scope="col" class="num">today</th></tr></thead>
+				<thead><tr><th scope="col">client</th><th scope="col" class="c-priority">priority</th><th scope="col" class="num">waiting</th><th scope="col" class="num">in flight</th><th scope="col" class="num">calls</th><th scope="col" class="num">today</th></tr></thead>
 				<tbody>
 					{clients?.map((c) => (
 						<tr key={`${c.name}/${c.priority}`}>
-							<th scope="row" class="text">{c.name || "–"}{c.weight > 0 && c.weight !== 1 && <span class="faint" title="weight within its priority"> ×{c.weight}</span>}</th>
-							<td>{c.priority}</td>
+							<th scope="row" class="text name">{c.name || "–"}{c.weight > 0 && c.weight !== 1 && <span class="faint" title="weight within its priority"> ×{c.weight}</span>}</th>
+							<td class="c-priority">{c.priority}</td>
 							<td class="num">{int(c.queued)}</td>
 							<td class="num">{int(c.in_flight)}</td>
 							<td class="num">{compact(c.calls)}</td>
@@ -62,7 +62,7 @@ export function Batches({ batches }) {
 			</div>
 			<div class="scroll">
 				<table>
-					<thead><tr><th scope="col">batch</th><th scope="col">org</th><th scope="col">pool</th><th scope="col" class="num">rows</th><th scope="col" class="num">age</th><th scope="col">expected to end</th><th scope="col" class="wide">time, of what is expected</th></tr></thead>
+					<thead><tr><th scope="col">batch</th><th scope="col">org</th><th scope="col" class="c-pool">pool</th><th scope="col" class="num">rows</th><th scope="col" class="num">age</th><th scope="col">expected to end</th><th scope="col" class="wide">time, of what is expected</th></tr></thead>
 					<tbody>
 						{batches.slice(0, 30).map((b, i) => <Batch key={b.id || `${b.made}/${i}`} b={b} at={at} />)}
 					</tbody>
@@ -81,12 +81,12 @@ function Batch({ b, at }) {
 	const left = (end - at) / 1000;
 	return (
 		<tr>
-			<th scope="row" class="mono id">{b.id || <span class="faint">being created</span>}</th>
+			<th scope="row" class="mono id text">{b.id || <span class="faint">being created</span>}</th>
 			<td>{orgTitle(b.org)}</td>
-			<td>{b.pool}</td>
+			<td class="c-pool">{b.pool}</td>
 			<td class="num">{int(b.rows)}</td>
 			<td class="num">{span(age)}</td>
-			<td class={b.stalled ? "slow" : ""}>
+			<td class={`nowrap ${b.stalled ? "slow" : ""}`}>
 				{b.canceling ? "being canceled" : b.stalled ? "overdue" : Number.isNaN(end) ? "not known" : left > 0 ? `in ${span(left)}, ${moment(b.expected, at)}` : "any moment"}
 			</td>
 			<td class="wide">{whole > 0 && age !== null ? <Progress n={whole} parts={[{ name: b.stalled ? "overdue" : "passed", n: Math.min(whole, age) }]} label={`age of batch ${b.id}`} /> : "–"}</td>

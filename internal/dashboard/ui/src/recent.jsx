@@ -47,7 +47,7 @@ function Call({ c, at }) {
 	return (
 		<tr>
 			<td class="nowrap">{moment(c.at, at)}</td>
-			<td class="text">{c.client || "–"} <small>{c.priority}</small></td>
+			<td class="caller"><span class="text">{c.client || "–"}</span> <small>{c.priority}</small></td>
 			<td class="nowrap text">{c.model || "–"}</td>
 			<td class="nowrap">{orgTitle(c.org)} <small>{c.pool} {c.tier}</small></td>
 			<td class={`nowrap ${tone(c.class)}`}>{classWords(c.class)}{c.status > 0 && c.class !== "succeeded" && <small> {c.status}</small>}</td>

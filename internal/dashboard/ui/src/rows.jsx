@@ -28,10 +28,13 @@ export function Rows({ job, n, active, settled }) {
 	}, [typed]);
 	useRefresh(store, active, settled);
 	const head = store.head.value;
+	const section = useRef(null);
 	const open = (i) => {
 		setAt(i);
 		const row = store.row(i);
-		if (row) setQuery({ row: row.row });
+		if (!row) return;
+		setQuery({ row: row.row });
+		section.current.scrollIntoView({ block: "start" });
 	};
 	const close = () => {
 		setQuery({ row: null });
@@ -39,7 +42,7 @@ export function Rows({ job, n, active, settled }) {
 	};
 	useKeys({ store, at, open, close, move: setAt, reading: read !== null, field, list, typed, setTyped });
 	return (
-		<section class={`rows ${read !== null ? "reading" : ""}`} aria-labelledby="rows">
+		<section class={`rows ${read !== null ? "reading" : ""}`} aria-labelledby="rows" ref={section}>
 			<div class="section-head">
 				<h2 id="rows">Rows</h2>
 				<p class="found faint" role="status">{found(head, q, status)}</p>
