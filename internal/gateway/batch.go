@@ -32,7 +32,7 @@ type batches struct {
 	ctx   context.Context // of all runs
 	stop  context.CancelFunc
 	work  sync.WaitGroup
-	turns turns
+	turns batchTurns
 
 	draining atomic.Bool
 

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
 	"github.com/flotilla-llm/flotilla/journal"
@@ -196,46 +194,4 @@ func (run *batchRun) short(ctx context.Context, budget *flotilla.BudgetExceededE
 	}
 	run.broke.Store(!bounded) // a cap that somebody set on the job
 	return pauseBudget, nil
-}
-
-// maxCarried is how many rows of one client are carried at once: an index of
-// them takes some 100 MB.
-const maxCarried = 1_000_000
-
-// turns lets the batches of a client wait for each other, the first come first,
-// when they are more than the memory is for.
-type turns struct {
-	mu sync.Mutex
-	of map[string]*semaphore.Weighted
-}
-
-// take waits for a batch's turn. One whose end was asked for does not wait.
-func (t *turns) take(ctx context.Context, run *batchRun, rows int) (leave func(), err error) {
-	t.mu.Lock()
-	s := t.of[run.client]
-	if s == nil {
-		if t.of == nil {
-			t.of = map[string]*semaphore.Weighted{}
-		}
-		s = semaphore.NewWeighted(maxCarried)
-		t.of[run.client] = s
-	}
-	t.mu.Unlock()
-	if run.ending() {
-		return func() {}, nil
-	}
-	inner, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		select {
-		case <-run.canceled:
-			stop()
-		case <-inner.Done():
-		}
-	}()
-	n := int64(min(rows, maxCarried))
-	if err := s.Acquire(inner, n); err == nil {
-		return func() { s.Release(n) }, nil
-	}
-	return func() {}, ctx.Err()
 }
