@@ -1,12 +1,6 @@
 package dashboard
 
-import (
-	"bytes"
-	"runtime"
-	"slices"
-	"sync"
-	"sync/atomic"
-)
+import "slices"
 
 // Bounds of an index. The 141,600 rows of a job of short prompts and answers take
 // well under a third of it.
@@ -25,7 +19,8 @@ const endOfDocument = '\n'
 type corpus struct {
 	segments []*segment
 	bytes    int
-	cut      bool // some text was left out, for lack of room
+	cut      bool        // some text was left out, for lack of room
+	seen     [256]uint64 // how often each byte is in the text
 
 	prompt, answer []uint32 // the document of a row, from 1; 0: none
 }
@@ -53,6 +48,9 @@ func (c *corpus) put(row int, answer bool, text []byte) {
 	s.text = append(append(s.text, text...), endOfDocument)
 	s.ends, s.owner = append(s.ends, uint32(len(s.text))), append(s.owner, uint32(row*2+kind))
 	c.bytes += len(text) + 1
+	for _, b := range text {
+		c.seen[b]++
+	}
 	of := &c.prompt
 	if answer {
 		of = &c.answer
@@ -103,70 +101,4 @@ func (c *corpus) stands(owner, number uint32) bool {
 		of = c.answer
 	}
 	return row < len(of) && of[row] == number
-}
-
-// search is the set of the rows, n in all, whose documents have every term.
-func (c *corpus) search(terms [][]byte, n int) rowSet {
-	set := newRowSet(n)
-	if len(terms) == 0 {
-		set.fill(n)
-		return set
-	}
-	// The longest is likely the rarest: the others are then looked for only in the
-	// rows that have it.
-	terms = slices.SortedFunc(slices.Values(terms), func(a, b []byte) int { return len(b) - len(a) })
-	c.scan(terms[0], set, n)
-	for _, t := range terms[1:] {
-		c.keep(t, set)
-	}
-	return set
-}
-
-// scan adds the rows, of n, that have a term.
-func (c *corpus) scan(term []byte, set rowSet, n int) {
-	var next atomic.Int64
-	var mu sync.Mutex
-	var work sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(c.segments)) {
-		work.Go(func() {
-			mine := make(rowSet, len(set))
-			for i := next.Add(1) - 1; int(i) < len(c.segments); i = next.Add(1) - 1 {
-				c.scanSegment(c.segments[i], term, mine, n)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			set.or(mine)
-		})
-	}
-	work.Wait()
-}
-
-func (c *corpus) scanSegment(s *segment, term []byte, set rowSet, n int) {
-	for at, doc := 0, 0; ; {
-		i := bytes.Index(s.text[at:], term)
-		if i < 0 {
-			return
-		}
-		for at += i; s.ends[doc] <= uint32(at); {
-			doc++
-		}
-		owner := s.owner[doc]
-		if row := int(owner / 2); row < n && c.stands(owner, s.first+uint32(doc)+1) {
-			set.add(row)
-		}
-		at = int(s.ends[doc])
-	}
-}
-
-// keep takes those rows out of a set that lack a term.
-func (c *corpus) keep(term []byte, set rowSet) {
-	for _, row := range set.page(0, len(set)*64) {
-		if !c.has(c.prompt, row, term) && !c.has(c.answer, row, term) {
-			set[row/64] &^= 1 << (row % 64)
-		}
-	}
-}
-
-func (c *corpus) has(of []uint32, row int, term []byte) bool {
-	return row < len(of) && bytes.Contains(c.document(of[row]), term)
 }
