@@ -30,6 +30,7 @@ type demo struct {
 	keep string // directory that results go to; empty: a temporary one
 	rows int
 	seed uint64
+	ui   string // address of the dashboard, which stays then; empty: a free one, while the job runs
 }
 
 func newDemoCmd() *cobra.Command {
@@ -39,12 +40,13 @@ func newDemoCmd() *cobra.Command {
 		Short: "Run a real job of some thousand rows against an emulator in this process; needs no key and no network",
 		Long: `Run a real job of some thousand rows over three emulated orgs, all in this process: no
 key, no network, no cost. It takes well under a minute. What stays is one file of
-results, whose place is printed at the end.`,
-		Example: "  flotilla demo\n  flotilla demo --keep demo-results",
+results, whose place is printed at the end. The dashboard shows it as it runs.`,
+		Example: "  flotilla demo\n  flotilla demo --ui 127.0.0.1:8788\n  flotilla demo --keep demo-results",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd) },
 	}
 	cmd.Flags().StringVar(&d.keep, "keep", "", "put everything into `DIR`: prompts, results, summary, journal")
+	cmd.Flags().StringVar(&d.ui, "ui", "", "`ADDR` of the dashboard, which then stays until Ctrl-C (default: a free port, while the job runs)")
 	given(cmd.Flags(), "rows", "N", "how many rows", whole(demoRowCount), atLeast(1), func(n int) { d.rows = n })
 	cmd.Flags().Uint64Var(&d.seed, "seed", demoSeed, "`SEED` of prompts and emulator")
 	group(cmd, groupAdvanced, "rows", "seed")
@@ -126,6 +128,10 @@ func (d *demo) args(url, dir, prompts, results string) []string {
 	args := []string{
 		"run", prompts, "--prompt", "{{.question}}", "--model", demoModel, "--max-tokens", strconv.Itoa(demoTokens), "-o", results,
 		"--base-url", url, "--speed", strconv.Itoa(demoSpeed), "--journal", filepath.Join(dir, ".flotilla"), "--config", os.DevNull, "--tier", "sync", "--overwrite",
+		"--ui", cmp.Or(d.ui, "127.0.0.1:0"),
+	}
+	if d.ui != "" {
+		args = append(args, "--ui-stays")
 	}
 	if d.keep != "" {
 		args = append(args, "--summary", filepath.Join(dir, "summary.json"))

@@ -74,6 +74,7 @@ type runner struct {
 	purse    *purse        // nil: no cap per day
 	progress *progress
 	deadline time.Time // zero: none
+	ui       ui
 
 	relearn *relearning
 	route   flotilla.Route // that the job takes: chosen once its plan is known
@@ -102,8 +103,12 @@ func (r *runner) run(ctx context.Context) (err error) {
 	if err := r.apart(path); err != nil {
 		return err
 	}
+	if err := r.ui.listen(ctx, r.flags.ui); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.ui.close()) }()
 	r.progress = newProgress(r.view())
-	r.notify = r.progress.notify
+	r.notify, r.observe = r.progress.notify, r.ui.board.observe
 	return r.with(ctx, path, func() error { return r.job(ctx, shape) })
 }
 
@@ -143,7 +148,13 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 		return err // closing the journal gives the job back
 	}
 	carried = true
-	return r.carry(ctx, run)
+	if err := r.show(ctx, mark, run); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.ui.close()) }() // while there is a journal to look into
+	err = r.carry(ctx, run)
+	r.stay(ctx)
+	return err
 }
 
 // books is the journal as the job sees it. The purse is of the job that begins.

@@ -48,6 +48,8 @@ type runFlags struct {
 	summary   string
 	trace     string
 	progress  progressMode
+	ui        string // address of a dashboard; empty: none
+	uiStays   bool   // until a signal, after the end
 	overwrite bool
 	retry     []string
 	noCache   bool
@@ -133,8 +135,10 @@ func (f *runFlags) addOutput(cmd *cobra.Command) {
 	fs.StringVar(&f.summary, "summary", "", "write the summary as JSON to `FILE`")
 	fs.StringVar(&f.trace, "trace", "", "write every decision as JSON lines to `FILE`")
 	given(fs, "progress", "auto|tty|plain|json|none", "how to show how far a run is", "auto", parseProgress, func(m progressMode) { f.progress = m })
+	fs.StringVar(&f.ui, "ui", "", "show the job in a browser, at `ADDR` such as 127.0.0.1:8788; port 0 picks a free one")
+	fs.BoolVar(&f.uiStays, "ui-stays", false, "keep that up after the end, until a signal")
 	fs.BoolVar(&f.overwrite, "overwrite", false, "move an OUT that is not of this job aside")
-	group(cmd, groupOutput, "output", "keep", "order", "summary", "trace", "progress", "overwrite")
+	group(cmd, groupOutput, "output", "keep", "order", "summary", "trace", "progress", "ui", "ui-stays", "overwrite")
 }
 
 func (f *runFlags) addResume(cmd *cobra.Command) {

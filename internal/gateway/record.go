@@ -16,7 +16,7 @@ type Record struct {
 	Began    time.Time
 	Client   string
 	Priority flotilla.Priority
-	Route    string // "messages", "count_tokens", "models", "batches"; empty: none of the API
+	Route    string // "messages", "count_tokens", "models", "batches", "page", "metrics"; empty: there is nothing
 	Method   string
 	Stream   bool // the body asked for one
 	Cached   bool // answered from the journal

@@ -14,7 +14,7 @@ import (
 
 // ShellConfig is what a Shell stands around.
 type ShellConfig struct {
-	API       http.Handler // /v1/…, /healthz and /readyz
+	API       http.Handler // /v1/…, /healthz and /readyz; nil: nothing is there
 	Dashboard http.Handler // everything else; nil: nothing is there
 	Metrics   http.Handler // /metrics; nil: nothing is there
 
@@ -41,6 +41,11 @@ func Shell(c ShellConfig) http.Handler {
 		api: c.API, dashboard: c.Dashboard, metrics: c.Metrics,
 		clients: c.Clients, loopback: c.Loopback, hosts: c.Hosts,
 		log: c.Log, tell: c.Tell, tracer: c.Tracer, busy: newBusy(maxWaiting),
+	}
+	if s.api == nil {
+		s.api = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			writeError(w, http.StatusNotFound, kindNotFound, "no API is served here: flotilla serve does")
+		})
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -71,9 +76,9 @@ func (s *shell) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, "/v1/") || path == "/v1":
 		s.visit(w, r, s.call)
 	case path == "/metrics" && s.metrics != nil:
-		s.visit(w, r, s.watch(s.metrics))
+		s.visit(w, r, s.watch("metrics", s.metrics))
 	case s.dashboard != nil && (r.Method != http.MethodHead || path != "/"):
-		s.visit(w, r, s.watch(s.dashboard))
+		s.visit(w, r, s.watch("page", s.dashboard))
 	default:
 		s.visit(w, r, s.nothing)
 	}
@@ -151,8 +156,9 @@ func (s *shell) call(w http.ResponseWriter, r *http.Request, v *visit) {
 }
 
 // watch lets somebody look at a page or at the metrics.
-func (s *shell) watch(page http.Handler) func(http.ResponseWriter, *http.Request, *visit) {
+func (s *shell) watch(route string, page http.Handler) func(http.ResponseWriter, *http.Request, *visit) {
 	return func(w http.ResponseWriter, r *http.Request, v *visit) {
+		v.record.Route = route
 		if !s.passes(w, r, true) {
 			return
 		}
