@@ -54,6 +54,8 @@ func child(what, path string) int {
 		err = lease(ctx, j)
 	case "write":
 		err = write(ctx, j)
+	case "serve":
+		err = serve(ctx, j)
 	case "batches":
 		err = sendBatches(ctx, j)
 	}
@@ -108,6 +110,36 @@ func lease(ctx context.Context, j *journal.Journal) error {
 		fmt.Println(s.Held, s.Target, s.Peers)
 	}
 	return j.Close()
+}
+
+// serve draws calls on blocks of money as fast as it can, each block for ten
+// calls of 50 at most that cost 7, and says after each commit what it has
+// charged so far.
+func serve(ctx context.Context, j *journal.Journal) error {
+	spec := journaltest.Spec("calls", 0)
+	spec.Kind = journal.KindServe
+	job, err := j.Begin(ctx, spec)
+	if err != nil {
+		return err
+	}
+	row, err := job.NextRow(ctx)
+	if err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		block := time.Now().UnixNano()
+		records := []flotilla.Record{journaltest.Reserved(job.ID, block, 500)}
+		for range 10 {
+			if err := j.Append(append(records, journaltest.Drawn(job.ID, block, row, 50, 7))); err != nil {
+				return err
+			}
+			row, records = row+1, nil
+			fmt.Println(row)
+		}
+		if err := j.Append([]flotilla.Record{journaltest.Freed(job.ID, block)}); err != nil {
+			return err
+		}
+	}
 }
 
 // write commits rows of the job "kill" as fast as it can and says after each

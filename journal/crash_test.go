@@ -38,6 +38,43 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// TestKilledServing kills a process in the middle of blocks: what it charged is
+// there, and what it had reserved and not used is in doubt, a block a kill at
+// most.
+func TestKilledServing(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	p := path(t)
+	for kill := range 4 {
+		c := start(t, "serve", p)
+		told := 0
+		for range 1 + rng.IntN(45) {
+			told = atoi(t, c.line())
+		}
+		c.kill()
+		j := open(t, p, journal.Options{})
+		spec := journaltest.Spec("calls", 0)
+		spec.Kind = journal.KindServe
+		job, err := j.Begin(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := state(t, job)
+		n := st.Counts[journal.Succeeded]
+		if n < told || st.Rows() != n || st.Doubts > kill+1 || st.Doubt > 500*moneyOf(kill+1) || st.Spent != 7*moneyOf(n)+st.Doubt {
+			t.Fatalf("%d of %d rows, %d were told; %d in doubt after %d kills: %v spent, %v in doubt", n, st.Rows(), told, st.Doubts, kill+1, st.Spent, st.Doubt)
+		}
+		a, err := j.Audit(t.Context(), job.ID, nil)
+		if err != nil || a.Booked != a.Counted || len(a.Blocks) > 0 || len(a.Doubled) > 0 {
+			t.Fatalf("audit %+v, %v", a, err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // settledRows opens the journal and checks that the settled rows are the first
 // ones, each with its answer and paid once, and that there is a doubt a kill or
 // more: each commit leaves the intents open that its groups added.

@@ -18,6 +18,15 @@
 // batch, and what they may cost stays reserved until each has come back, or the
 // batch is closed ([Job.Batches], [Journal.OpenBatches]).
 //
+// Single calls of a gateway have no intents: their line reserves blocks of money
+// ahead, and what is left of one when its process dies is in doubt as a whole. It
+// counts on every local day that the block is open, so that no cap per day is
+// overdrawn over midnight, and after a crash on the last day on which the run
+// booked or was granted anything.
+//
+// Of a gateway the journal keeps its clients, by the hash of their keys, and the
+// batches that they created, each carried by a job ([Journal.PutClientBatch]).
+//
 // Keys are in no table: an org is known by the name its owner gave it.
 //
 // # Sharing

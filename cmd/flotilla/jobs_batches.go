@@ -60,6 +60,7 @@ type forgotten struct {
 	batches int
 	rows    int
 	oldest  time.Time
+	gateway bool // it is of a gateway's client
 	worst   flotilla.Money
 }
 
@@ -86,7 +87,7 @@ func forgottenBatches(ctx context.Context, j *journal.Journal, realm journal.Rea
 			at = -1
 			if info.Holder == nil {
 				at = len(out)
-				out = append(out, forgotten{job: b.Key, oldest: b.At})
+				out = append(out, forgotten{job: b.Key, oldest: b.At, gateway: gatewayJob(&info)})
 			}
 			index[b.Job] = at
 		}
@@ -99,8 +100,12 @@ func forgottenBatches(ctx context.Context, j *journal.Journal, realm journal.Rea
 }
 
 func (f *forgotten) text(now time.Time) string {
-	return fmt.Sprintf("job %s has %s at the provider that nobody collects: %s, up to %s old, %s at most; its command collects them, flotilla jobs cancel %s cancels them",
-		f.job, batchesText(f.batches), plural(f.rows, "row"), span(max(now.Sub(f.oldest), 0)), f.worst, f.job)
+	way := "its command collects them, flotilla jobs cancel " + f.job + " cancels them"
+	if f.gateway {
+		way = "flotilla serve collects them"
+	}
+	return fmt.Sprintf("job %s has %s at the provider that nobody collects: %s, up to %s old, %s at most; %s",
+		f.job, batchesText(f.batches), plural(f.rows, "row"), span(max(now.Sub(f.oldest), 0)), f.worst, way)
 }
 
 // batchesText counts batches.

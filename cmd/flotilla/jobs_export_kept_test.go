@@ -100,7 +100,7 @@ func TestJobsOfAGateway(t *testing.T) {
 		if code != 0 || !strings.HasPrefix(out, want) || !strings.HasSuffix(out, "}}\n") {
 			t.Errorf("%s: exit %d, %s%s", tt.kind, code, out, errOut)
 		}
-		if _, out, _ = jobsSays("--journal", path); !strings.Contains(out, tt.kind+" for ada: ") {
+		if _, out, _ = jobsSays("--json", "--journal", path); !strings.Contains(out, `"client": "ada"`) || !strings.Contains(out, `"kind": "`+tt.kind+`"`) {
 			t.Errorf("list:\n%s", out)
 		}
 		if _, out, _ = jobsSays("show", key, "--journal", path); !strings.Contains(out, "client       ada") {

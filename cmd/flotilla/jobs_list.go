@@ -118,12 +118,8 @@ func printJobs(w io.Writer, lines []jobLine) error {
 		if l.Open > 0 {
 			state += ", " + batchesText(l.Open) + " open"
 		}
-		command := l.Command
-		if l.Client != "" {
-			command = l.Kind + " for " + l.Client + ": " + command
-		}
 		fmt.Fprintf(t, "%s\t%s\t%s/%s\t%s\t%s\t%s\t%s\n", l.ID, state, whole(l.Rows.settled()), whole(l.Rows.N),
-			whole(l.Rows.Errored), spent, l.Created.Local().Format("2006-01-02 15:04"), command)
+			whole(l.Rows.Errored), spent, l.Created.Local().Format("2006-01-02 15:04"), l.Command)
 	}
 	return t.Flush()
 }
