@@ -81,6 +81,12 @@ func TestMigrateFromV1(t *testing.T) {
 		if err != nil || len(open) != 0 || st.Held != 0 {
 			t.Errorf("open batches %+v, %v held, %v", open, st.Held, err)
 		}
+		if info, err := j.Find(t.Context(), job.Key); err != nil || info.Kind != KindRun || info.Cap != nil || info.Shape != nil { // columns of version 4
+			t.Errorf("%+v, %v", info, err)
+		}
+		if all, err := j.Clients(t.Context()); err != nil || len(all) != 0 { // a table of it
+			t.Errorf("%d clients, %v", len(all), err)
+		}
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
