@@ -93,11 +93,14 @@ function options(width, lines, format, setAt) {
 		scales: { x: { time: true, auto: false }, y: { range: (_, min, max) => [0, max > 0 ? max * 1.08 : 1] } },
 		axes: [
 			{ ...text, size: 22, gap: 6, space: 70, grid: { show: false }, values: (_, ticks) => ticks.map((s) => clocks.format(s * 1000)), incrs: [60, 120, 300, 600, 1800, 3600, 7200, 14400, 21600] },
-			{ ...text, size: (_, labels) => 10 + Math.max(26, ...(labels ?? []).map((l) => 6.2 * l.length)), gap: 6, space: 32, grid: { stroke: ink("line-2"), width: 1 }, values: (_, ticks) => ticks.map((v) => format(v)) },
+			{ ...text, size: (_, labels) => 10 + Math.max(26, ...(labels ?? []).map((l) => 6.2 * l.length)), gap: 6, space: 32, grid: { stroke: (u) => (known(u) ? ink("line-2") : "transparent"), width: 1 }, values: (u, ticks) => (known(u) ? ticks.map((v) => format(v)) : []) },
 		],
 		series: [{}, ...lines.map((l) => series(l))],
 	};
 }
+
+// known says whether there is any value: without one an axis has no numbers.
+const known = (u) => u.data.slice(1).some((values) => values.some((v) => v !== null));
 
 function series(l) {
 	const colour = ink(l.ink);

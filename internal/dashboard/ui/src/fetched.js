@@ -2,15 +2,16 @@ import { useEffect, useState } from "preact/hooks";
 import { get } from "./api.js";
 
 // useFetched is {data, error, loading} of a path, asked for anew every `every`
-// seconds (0: once). What was there stays until something newer is.
-export function useFetched(path, every = 0) {
+// seconds (0: once). What was there stays until something newer is. A reviver is
+// one for JSON.parse, the same each time.
+export function useFetched(path, every = 0, reviver) {
 	const [got, set] = useState({ path: "", data: null, error: "", loading: true });
 	useEffect(() => {
 		const stop = new AbortController();
 		let timer = 0;
 		const ask = async () => {
 			try {
-				const data = await get(path, stop.signal);
+				const data = await get(path, stop.signal, reviver);
 				set({ path, data, error: "", loading: false });
 			} catch (err) {
 				if (stop.signal.aborted) return;

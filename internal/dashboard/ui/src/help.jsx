@@ -47,7 +47,7 @@ export function Help() {
 				<p class="faint">
 					flotilla {state.value?.version ?? ""} · <a href={document.querySelector("link[rel=license]").getAttribute("href")}>licences of what these pages are made with</a>
 				</p>
-				<p class="dialog-end"><button type="button" onClick={close}>Close</button></p>
+				<p class="dialog-end"><button type="button" autofocus onClick={close}>Close</button></p>
 			</div>
 		</dialog>
 	);

@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { now } from "./live.js";
 import { href } from "./route.js";
 import { compact, int, moment, percent, rate, span, usd } from "./format.js";
@@ -5,7 +6,8 @@ import { Progress, parts } from "./bars.jsx";
 
 // JobTable is the jobs of the journal, newest first; `limit` of them, 0 for all.
 export function JobTable({ jobs, limit }) {
-	const shown = limit ? inShort(jobs, limit) : jobs;
+	const [most, setMost] = useState(limit || 100);
+	const shown = limit ? inShort(jobs, limit) : jobs?.slice(0, most);
 	return (
 		<section aria-labelledby="jobs">
 			<div class="section-head">
@@ -17,6 +19,7 @@ export function JobTable({ jobs, limit }) {
 					{shown.map((j) => <JobLine key={j.key} j={j} />)}
 				</div>
 			)}
+			{!limit && jobs?.length > most && <p class="more-jobs"><button type="button" onClick={() => setMost(most + 200)}>Show older jobs ({int(jobs.length - most)})</button></p>}
 		</section>
 	);
 }

@@ -1,4 +1,5 @@
 import { now } from "./live.js";
+import { href } from "./route.js";
 import { compact, int, moment, plural, span, usd } from "./format.js";
 import { orgTitle } from "./words.js";
 import { Progress } from "./bars.jsx";
@@ -62,7 +63,7 @@ export function Batches({ batches }) {
 			</div>
 			<div class="scroll">
 				<table>
-					<thead><tr><th scope="col">batch</th><th scope="col">org</th><th scope="col" class="c-pool">pool</th><th scope="col" class="num">rows</th><th scope="col" class="num">age</th><th scope="col">expected to end</th><th scope="col" class="wide">time, of what is expected</th></tr></thead>
+					<thead><tr><th scope="col">batch</th><th scope="col">job</th><th scope="col">org</th><th scope="col" class="c-pool">pool</th><th scope="col" class="num">rows</th><th scope="col" class="num">age</th><th scope="col">expected to end</th><th scope="col" class="c-time">time, of what is expected</th></tr></thead>
 					<tbody>
 						{batches.slice(0, 30).map((b, i) => <Batch key={b.id || `${b.made}/${i}`} b={b} at={at} />)}
 					</tbody>
@@ -81,15 +82,16 @@ function Batch({ b, at }) {
 	const left = (end - at) / 1000;
 	return (
 		<tr>
-			<th scope="row" class="mono id text">{b.id || <span class="faint">being created</span>}</th>
-			<td>{orgTitle(b.org)}</td>
+			<th scope="row" class="mono nowrap">{b.id || <span class="faint">being created</span>}</th>
+			<td class="mono">{b.job ? <a href={href("jobs", b.job)}>{b.job}</a> : "–"}</td>
+			<td class="nowrap">{orgTitle(b.org)}</td>
 			<td class="c-pool">{b.pool}</td>
 			<td class="num">{int(b.rows)}</td>
 			<td class="num">{span(age)}</td>
 			<td class={`nowrap ${b.stalled ? "slow" : ""}`}>
 				{b.canceling ? "being canceled" : b.stalled ? "overdue" : Number.isNaN(end) ? "not known" : left > 0 ? `in ${span(left)}, ${moment(b.expected, at)}` : "any moment"}
 			</td>
-			<td class="wide">{whole > 0 && age !== null ? <Progress n={whole} parts={[{ name: b.stalled ? "overdue" : "passed", n: Math.min(whole, age) }]} label={`age of batch ${b.id}`} /> : "–"}</td>
+			<td class="c-time">{whole > 0 && age !== null ? <Progress n={whole} parts={[{ name: b.stalled ? "overdue" : "passed", n: Math.min(whole, age) }]} label={`age of batch ${b.id}`} /> : "–"}</td>
 		</tr>
 	);
 }

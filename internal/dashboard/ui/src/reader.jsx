@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { segment } from "./api.js";
+import { exact, segment } from "./api.js";
 import { useFetched } from "./fetched.js";
 import { inField } from "./help.jsx";
 import { now } from "./live.js";
@@ -10,7 +10,7 @@ import { Blocks, LongText } from "./blocks.jsx";
 // Reader shows one row: what was asked, and what was answered, side by side.
 export function Reader({ job, row, close, q, active }) {
 	const [every, setEvery] = useState(0);
-	const { data: d, error, loading } = useFetched(`api/jobs/${segment(job)}/rows/${segment(row)}`, every);
+	const { data: d, error, loading } = useFetched(`api/jobs/${segment(job)}/rows/${segment(row)}`, every, exact);
 	useEffect(() => setEvery(active && d?.status === "pending" ? 3 : 0), [active, d?.status]);
 	const [raw, setRaw] = useState(false);
 	const box = useRef(null);
@@ -100,7 +100,7 @@ function Params({ body }) {
 	return (
 		<dl class="params">
 			{rest.map(([name, value]) => (
-				<div key={name}><dt>{name}</dt><dd class="mono text">{typeof value === "object" && value !== null ? <LongText text={JSON.stringify(value, null, 1)} most={600} /> : String(value)}</dd></div>
+				<div key={name}><dt>{name}</dt><dd class="mono text">{typeof value === "object" && value !== null && !value.rawJSON ? <LongText text={JSON.stringify(value, null, 1)} most={600} /> : String(value?.rawJSON ?? value)}</dd></div>
 			))}
 		</dl>
 	);

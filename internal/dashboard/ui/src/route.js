@@ -27,15 +27,17 @@ addEventListener("hashchange", () => {
 
 export const href = (...parts) => `#/${parts.map(encodeURIComponent).join("/")}`;
 
-// setQuery changes what follows the "?" without a step in the history; a value
-// of "" or null takes the name out.
-export function setQuery(changes) {
+// setQuery changes what follows the "?"; a value of "" or null takes the name
+// out. With step the browser's way back leads to what was before.
+export function setQuery(changes, step = false) {
 	const query = new URLSearchParams(route.value.query);
 	for (const [name, value] of Object.entries(changes)) {
 		if (value === "" || value == null) query.delete(name);
 		else query.set(name, value);
 	}
 	const text = query.toString();
-	history.replaceState(null, "", href(...route.value.parts) + (text ? `?${text}` : ""));
+	const to = href(...route.value.parts) + (text ? `?${text}` : "");
+	if (step) history.pushState(null, "", to);
+	else history.replaceState(null, "", to);
 	route.value = { ...route.value, query };
 }

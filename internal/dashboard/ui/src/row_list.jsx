@@ -36,7 +36,7 @@ export function RowList({ store, at, n, q, read, open, box }) {
 	}, [n, store]);
 	useLayoutEffect(() => keepInView(box.current, at), [at]);
 	const rows = [];
-	for (let i = view.first; i <= view.last && i < n; i++) rows.push(<Row key={i} i={i} row={store.row(i)} chosen={i === at} read={read} q={q} open={open} />);
+	for (let i = view.first; i <= view.last && i < n; i++) rows.push(<Row key={i} i={i} n={n} row={store.row(i)} chosen={i === at} read={read} q={q} open={open} />);
 	return (
 		<div class="row-table">
 			<div class="row-box" ref={box} tabIndex={0} role="listbox" aria-label={`Rows, ${int(n)}`} aria-activedescendant={n > 0 ? `row-${at}` : undefined} onScroll={() => (frame.current ||= requestAnimationFrame(look))}>
@@ -58,13 +58,13 @@ function keepInView(el, i) {
 	else if (top + HEIGHT > el.scrollTop + room) el.scrollTop = top + HEIGHT - room;
 }
 
-function Row({ i, row, chosen, read, q, open }) {
+function Row({ i, n, row, chosen, read, q, open }) {
 	const stands = row && standing(row);
 	const place = { transform: `translateY(${i * HEIGHT}px)` };
 	const classes = `row ${chosen ? "chosen" : ""} ${row && String(row.row) === read ? "read" : ""}`;
-	if (!row) return <div id={`row-${i}`} class={`${classes} waiting`} style={place} role="option" aria-selected={chosen} aria-label="not read yet" />;
+	if (!row) return <div id={`row-${i}`} class={`${classes} waiting`} style={place} role="option" aria-selected={chosen} aria-posinset={i + 1} aria-setsize={n} aria-label="not read yet" />;
 	return (
-		<div id={`row-${i}`} class={classes} style={place} role="option" aria-selected={chosen} onClick={() => open(i)}>
+		<div id={`row-${i}`} class={classes} style={place} role="option" aria-selected={chosen} aria-posinset={i + 1} aria-setsize={n} onClick={() => open(i)}>
 			<span class="num faint c-row">{int(row.row)}</span>
 			<span class="c-id">
 				<span class="id text">{row.id ?? `row ${row.row}`}</span>

@@ -33,7 +33,7 @@ export function Rows({ job, n, active, settled }) {
 		setAt(i);
 		const row = store.row(i);
 		if (!row) return;
-		setQuery({ row: row.row });
+		setQuery({ row: row.row }, read === null);
 		section.current.scrollIntoView({ block: "start" });
 	};
 	const close = () => {

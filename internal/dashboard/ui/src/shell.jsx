@@ -2,7 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { route, href } from "./route.js";
 import { link, now, reconnect, state } from "./live.js";
 import { nextTheme, theme } from "./theme.js";
-import { span } from "./format.js";
+import { moment, span } from "./format.js";
 import { Help, openHelp } from "./help.jsx";
 import { Overview } from "./overview.jsx";
 import { Job, Jobs } from "./job.jsx";
@@ -32,9 +32,11 @@ export function Shell() {
 			<a class="skip" href="#main" onClick={toMain}>Skip to the content</a>
 			<Top at={at} />
 			<Notices />
-			<main id="main" tabIndex={-1}>
+			<main id="main" tabIndex={-1} class={stale() ? "stale" : ""}>
 				{page ? page[2](rest) : <NotFound />}
 			</main>
+			<Foot />
+			<Lost />
 			<Help />
 		</>
 	);
@@ -107,7 +109,6 @@ function Notices() {
 	const s = state.value;
 	return (
 		<div class="notices">
-			<Lost />
 			{s?.emulated && (
 				<p class="notice emulated">
 					<b>Emulated.</b> These answers and limits come from the emulator ({s.emulated}), not from the provider.
@@ -119,18 +120,33 @@ function Notices() {
 	);
 }
 
+// whole is a duration without parts of a second, which nobody reads while they
+// tick.
+const whole = (s) => (s < 60 ? `${Math.max(0, Math.round(s))}\u00a0s` : span(s));
+
+const stale = () => link.value.status === "lost" || link.value.status === "silent";
+
+// Lost lies over the page, which does not move for it.
 function Lost() {
 	const { status, heard, retryAt } = link.value;
-	if (status !== "lost" && status !== "silent") return null;
+	if (!stale()) return null;
 	void now.value; // the seconds below tick with it
-	const ago = heard ? `what you see is ${span(Math.max(0, (Date.now() - heard) / 1000))} old` : "nothing has come yet";
-	const again = status === "lost" ? `, next try in ${span(Math.max(0, Math.ceil((retryAt - Date.now()) / 1000)))}` : "";
+	const ago = heard ? `what you see is ${whole((Date.now() - heard) / 1000)} old` : "nothing has come yet";
+	const again = status === "lost" ? `, next try in ${Math.max(0, Math.ceil((retryAt - Date.now()) / 1000))}\u00a0s` : "";
 	return (
-		<p class="notice lost">
+		<p class="lost-bar">
 			<b role="alert">{status === "lost" ? "The connection to flotilla is lost" : "flotilla has gone silent"}</b>: {ago}{again}.{" "}
 			<button type="button" class="small" onClick={reconnect}>Try now</button>
 		</p>
 	);
+}
+
+// Foot says what is looked at.
+function Foot() {
+	const s = state.value;
+	if (!s) return null;
+	const facts = [`flotilla ${s.version}`, s.journal && `journal ${s.journal}`, s.began && `since ${moment(s.began, now.peek())}`, s.speed > 1 && `the provider's clock runs ${s.speed} times as fast`];
+	return <footer class="foot faint text">{facts.filter(Boolean).join(" · ")}</footer>;
 }
 
 function NotFound() {
