@@ -14,8 +14,10 @@ type batchBooks struct {
 	purse *latePurse
 }
 
-// Begin finds or begins the job, and notes that it is the batch's.
+// Begin finds or begins the job, and notes that it is the batch's. One that has
+// finished is never begun anew: its rows are paid for.
 func (k batchBooks) Begin(ctx context.Context, spec job.Spec) (job.Book, error) {
+	spec.Fresh = false
 	book, err := jobbook.Books{Journal: k.run.b.journal, Began: func(*jobbook.Book) {}}.Begin(ctx, spec)
 	if err != nil {
 		return nil, err

@@ -17,10 +17,16 @@ import (
 
 // end writes the results of a batch whose rows have settled, and ends it. It may
 // be repeated: what it reads stays until the batch has ended.
-func (run *batchRun) end(rec *journal.ClientBatch) error {
+func (run *batchRun) end() error {
 	b := run.b
-	rest := run.restOf(rec)
-	counts, err := b.files.gather(run.id, rec.N, rest)
+	rec, ok, err := b.journal.ClientBatch(b.ctx, run.id) // it may have been canceled since
+	if err == nil && !ok {
+		err = errNoBatch
+	}
+	if err != nil {
+		return err
+	}
+	counts, err := b.files.gather(run.id, rec.N, run.restOf(&rec))
 	if err != nil {
 		return fmt.Errorf("results: %w", err)
 	}

@@ -76,14 +76,17 @@ func (s *shop) open() {
 
 func (s *shop) begin() {
 	s.t.Helper()
+	orgs, err := s.fleet.Connect(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	cfg := Config{
-		Fleet: s.fleet, Journal: s.journal, Provider: "http://memnet:80", Emulated: "default/1",
+		Fleet: s.fleet, Journal: s.journal, Provider: "http://memnet:80", Emulated: orgs[0].Emulated,
 		Spool: filepath.Join(s.dir, "batches"), Now: time.Now,
 	}
 	if s.fit != nil {
 		s.fit(&cfg)
 	}
-	var err error
 	if s.gateway, err = New(s.t.Context(), cfg); err != nil {
 		s.t.Fatal(err)
 	}

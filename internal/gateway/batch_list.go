@@ -67,7 +67,7 @@ func pageOf(all []journal.ClientBatch, q url.Values, limit int) (page []journal.
 	place := func(name string) int {
 		i := slices.IndexFunc(all, func(rec journal.ClientBatch) bool { return rec.ID == q.Get(name) })
 		if i < 0 {
-			e = invalid(fmt.Sprintf("%s: no such Message Batch: %s", name, quote(q.Get(name))))
+			e = invalid(name + ": no such Message Batch: " + q.Get(name))
 		}
 		return i
 	}

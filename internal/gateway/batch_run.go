@@ -122,7 +122,7 @@ func (run *batchRun) try(ctx context.Context) (again time.Duration, err error) {
 		}
 	}
 	run.b.step(stepCarried)
-	return 0, run.end(&rec)
+	return 0, run.end()
 }
 
 func (run *batchRun) overdue() bool { return run.b.now().After(run.expires.Add(overdue)) }
