@@ -41,6 +41,7 @@ type stage struct {
 type setting struct {
 	scenario string // of the emulator; empty: "steady"
 	speed    float64
+	conc     int // calls at once of each org; 0: as ever
 	dash     func(*Config)
 	rules    []emulator.AnswerRule
 	listen   string // of the dashboard; empty: a port of its own
@@ -67,6 +68,10 @@ func newStage(t testing.TB, set setting) *stage {
 	s.must(err)
 	t.Cleanup(func() { _ = s.journal.Close() })
 
+	var conc map[string]int
+	if set.conc > 0 {
+		conc = map[string]int{"haiku": set.conc}
+	}
 	var dash atomic.Pointer[Dashboard]
 	s.fleet, err = flotilla.New(flotilla.Config{
 		Orgs: []flotilla.Org{
@@ -74,7 +79,7 @@ func newStage(t testing.TB, set setting) *stage {
 			{Name: "batch", Key: flotilla.Key(emulator.Key("batch"))},
 			{Name: "low", Key: flotilla.Key(emulator.Key("low"))},
 		},
-		BaseURL: s.at, Speed: set.speed, Store: s.journal, Ramp: flotilla.RampFast,
+		BaseURL: s.at, Speed: set.speed, Store: s.journal, Ramp: flotilla.RampFast, Conc: conc,
 		Observe: func(o flotilla.Observation) {
 			if d := dash.Load(); d != nil {
 				d.Observe(o)
