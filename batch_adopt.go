@@ -62,7 +62,9 @@ func (f *Fleet) adoptBatch(now time.Duration, s *stream, org *orgState, o *OpenB
 	f.step(now, &sched.AdoptBatch{
 		Stream: s.id, Lane: lane, Rows: int64(len(rows)), Bytes: o.Bytes, Worst: int64(o.Worst),
 		CreatedAt: b.sentAt, Known: b.provider != "", Sure: b.sure, Canceling: b.canceling,
+		Was: f.leftBehind[left{s.opt.Job, o.Number}],
 	})
+	delete(f.leftBehind, left{s.opt.Job, o.Number})
 }
 
 // orphan is a batch that nobody can ask for: its rows stay out, since their

@@ -33,7 +33,7 @@ func (f *Fleet) shed(now time.Duration, s *stream) {
 }
 
 // leave names what a stream leaves at the provider, and forgets it.
-func (f *Fleet) leave(now time.Duration, s *stream) (left []RunningBatch) {
+func (f *Fleet) leave(now time.Duration, s *stream) (running []RunningBatch) {
 	for _, b := range f.batchesOf(s) {
 		r := RunningBatch{
 			Number: b.number, Org: b.org.Name, Pool: f.lanes[b.lane].pool.name, ID: b.provider,
@@ -44,10 +44,17 @@ func (f *Fleet) leave(now time.Duration, s *stream) (left []RunningBatch) {
 				r.Rows++
 			}
 		}
-		left = append(left, r)
+		running = append(running, r)
+		f.leftBehind[left{s.opt.Job, b.number}] = b.id
 		f.letBatchGo(b)
 	}
-	return left
+	return running
+}
+
+// left names a batch that a stream of this fleet left at the provider: the core
+// counts it until the next stream of its job takes it over.
+type left struct {
+	job, number int64
 }
 
 // batchesOf are the batches of a stream, oldest first.

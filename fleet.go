@@ -46,6 +46,7 @@ type Fleet struct {
 	calls      map[sched.CallID]*call
 	attempts   map[sched.AttemptID]*attempt
 	batches    map[sched.BatchID]*batch
+	leftBehind map[left]sched.BatchID
 	lastBatch  sched.BatchID // numbers of the core's
 	lastIntent int64         // numbers of ours: see batchNumber
 	streams    []*stream     // that have not ended
@@ -103,9 +104,11 @@ func New(cfg Config) (*Fleet, error) {
 		calls:    map[sched.CallID]*call{},
 		attempts: map[sched.AttemptID]*attempt{},
 		batches:  map[sched.BatchID]*batch{},
-		models:   map[string]int32{},
-		denied:   map[string]*answer{},
-		done:     make(chan struct{}),
+
+		leftBehind: map[left]sched.BatchID{},
+		models:     map[string]int32{},
+		denied:     map[string]*answer{},
+		done:       make(chan struct{}),
 
 		connecting: make(chan struct{}, 1),
 		downloads:  make(chan struct{}, maxDownloads),

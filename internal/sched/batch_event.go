@@ -117,6 +117,9 @@ type AdoptBatch struct {
 	Known     bool          // its id is known; else it is looked for first
 	Sure      bool          // with Known: it is proven ours
 	Canceling bool
+	// Was is the same batch where a stream of this core that was closed left it
+	// behind: its place and its money are this one's now. 0: none did.
+	Was BatchID `json:",omitempty"`
 }
 
 // QueueSeen tells how many rows others have in processing in the batch queue

@@ -53,6 +53,9 @@ func (c *Core) notOurs(b *batch) {
 
 // onAdopt takes over a batch of an earlier process.
 func (c *Core) onAdopt(e *AdoptBatch) {
+	if was := c.batchAt(e.Was); was != nil && was.stream.closed {
+		c.forget(was, 0)
+	}
 	l, s := c.batchLane(e.Lane), c.stream(e.Stream)
 	if l == nil || s == nil || s.closed {
 		c.bat.last++

@@ -20,7 +20,10 @@ type Core struct {
 	orgs    []*org
 	groups  []*group
 	lanes   []*lane
-	streams []*stream
+	streams []*stream // that have not been forgotten, in the order of their opening
+	of      map[StreamID]*stream
+	nextID  StreamID
+	closing []*stream // closed, and not yet forgotten
 	ledgers []ledger
 
 	calls    []call // slots; freeCalls are unused
@@ -35,11 +38,13 @@ type Core struct {
 	waits    waitHeap // calls that wait after a failure of their own
 	pass     uint64   // of serveOne; marks lanes held in this pass
 	queues   []*queue // scratch of order
+	busy     []*pool  // scratch of serveAll: those with something to send
+	sentOn   *lane    // by the last serve that sent
 }
 
 // New makes a core without lanes or streams whose time is 0.
 func New(cfg Config) *Core {
-	c := &Core{cfg: resolve(cfg), wake: Never}
+	c := &Core{cfg: resolve(cfg), wake: Never, of: map[StreamID]*stream{}}
 	c.rng.seed(cfg.Seed, 0x666c6f74696c6c61)
 	c.bat.rng.seed(cfg.Seed, 0x62617463686573)
 	c.bat.wake = Never
@@ -75,6 +80,9 @@ func (c *Core) Step(now time.Duration, ev Event) []Action {
 	}
 	c.apply(ev)
 	c.dispatch()
+	if len(c.closing) > 0 {
+		c.forgetStreams()
+	}
 	return c.out.acts
 }
 
@@ -150,10 +158,7 @@ func (c *Core) lane(id LaneID) *lane {
 }
 
 func (c *Core) stream(id StreamID) *stream {
-	if id < 0 || int(id) >= len(c.streams) {
-		return nil
-	}
-	return c.streams[id]
+	return c.of[id]
 }
 
 // settings is a Config with its defaults filled in.

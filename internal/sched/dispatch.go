@@ -6,16 +6,7 @@ func (c *Core) dispatch() {
 	c.wake = c.waits.next(c)
 	c.tendLeads()
 	c.tendBatches()
-	for _, p := range c.pools {
-		if p.backlog == 0 {
-			c.rest(p)
-			continue
-		}
-		c.openLanes(p)
-		for c.serve(p) {
-		}
-		c.wake = min(c.wake, p.wake)
-	}
+	c.serveAll()
 	c.hedge()
 	if c.wake <= c.now {
 		c.wake = c.now + minWait
@@ -43,6 +34,7 @@ func (c *Core) serve(p *pool) bool {
 	for _, q := range c.order(p) {
 		if sent := c.serveQueue(p, q); sent != nil {
 			c.reopenLanes(p, sent)
+			c.sentOn = sent
 			return true
 		}
 	}

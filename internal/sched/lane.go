@@ -16,6 +16,7 @@ type pool struct {
 	rb      tokens
 	vtime   [NumPriorities]float64 // of the stream served last
 	owed    [NumPriorities]float64 // work that lower priorities are due
+	turn    float64                // weighted work served, against its rivals (rivals.go)
 	wake    time.Duration
 	denials bool // some lane denies some model
 }
@@ -31,9 +32,10 @@ type org struct {
 
 // group is lanes that share a cap on attempts in flight: an org × family.
 type group struct {
-	id  int32
-	cap int
-	n   int
+	id   int32
+	cap  int
+	n    int
+	turn float64 // of the pool served last
 }
 
 // lane is org × pool × tier: the thing that has limits, a window, a mirror.

@@ -190,7 +190,7 @@ func (w *trouble) book(id AttemptID, cost int64) {
 }
 
 func (w *trouble) ledgersOf(id CallID) []LedgerID {
-	return w.c.streams[w.calls[id].Stream].Ledgers
+	return w.c.of[w.calls[id].Stream].Ledgers
 }
 
 func (w *trouble) verify(r *rapid.T) {

@@ -79,6 +79,9 @@ func (c *Core) onOffer(e *Offer) {
 }
 
 func (q *queue) add(n int) {
+	if q.pool.backlog == 0 {
+		q.pool.joins()
+	}
 	q.n += n
 	q.pool.backlog += n
 	q.stream.queued += n

@@ -78,4 +78,5 @@ func (c *Core) share(p *pool, k *call, w *weight) {
 	for low := range pr {
 		p.owed[low] = min(p.owed[low]+owedShare*n, 2*owedTurn)
 	}
+	c.shareRivals(p, pr, n)
 }

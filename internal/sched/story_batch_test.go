@@ -171,7 +171,7 @@ func (s *story) batchViews() {
 				limitWords[v.Waiting], flag(v.Closed, ", closed for "+classNames[v.Class]))
 		}
 	}
-	for i := range s.c.streams {
+	for i := range s.c.nextID {
 		v := s.c.Stream(StreamID(i))
 		fmt.Fprintf(&s.out, "stream %d: %d rows in %d batches%s%s%s%s\n", i, v.Batched, v.Batches, flag(v.Rescuing, ", rescuing"),
 			flag(v.OnlyIneligible, ", wants only what no batch may carry"), flag(v.BudgetBound, fmt.Sprintf(", stopped by ledger %d", v.Ledger)), flag(v.AllClosed, ", all lanes closed"))

@@ -341,7 +341,7 @@ func (s *story) views(what string) {
 			s.clocks(&v)
 		}
 	case "streams":
-		for i := range s.c.streams {
+		for i := range s.c.nextID {
 			v := s.c.Stream(StreamID(i))
 			fmt.Fprintf(&s.out, "%d: %d queued, %d in flight, waits for %s%s%s\n", i, v.Queued, v.InFlight, limitWords[v.Waiting],
 				flag(v.BudgetBound, fmt.Sprintf(", stopped by ledger %d", v.Ledger)), flag(v.AllClosed, ", all lanes closed"+until(v.Reopens)))

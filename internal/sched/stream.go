@@ -36,11 +36,13 @@ func (c *Core) addStream(cfg StreamConfig) {
 	}
 	cfg.Priority = min(cfg.Priority, NumPriorities-1)
 	cfg.Ledgers = slices.DeleteFunc(slices.Clone(cfg.Ledgers), func(id LedgerID) bool { return id < 0 })
-	s := &stream{id: StreamID(len(c.streams)), StreamConfig: cfg}
+	s := &stream{id: c.nextID, StreamConfig: cfg}
+	c.nextID++
 	if cfg.Route.Batch {
 		s.batchState()
 	}
 	c.streams = append(c.streams, s)
+	c.of[s.id] = s
 }
 
 // sendable says whether the stream may send at all now.
@@ -54,6 +56,7 @@ func (c *Core) closeStream(id StreamID) {
 		return
 	}
 	s.closed = true
+	c.closing = append(c.closing, s)
 	for _, q := range s.queues {
 		c.drop(q)
 	}
@@ -68,6 +71,22 @@ func (c *Core) closeStream(id StreamID) {
 			}
 		}
 	}
+}
+
+// forgetStreams frees the closed streams of which nothing is left: a core may
+// live for weeks and see many jobs.
+func (c *Core) forgetStreams() {
+	c.closing = slices.DeleteFunc(c.closing, func(s *stream) bool {
+		if s.flying > 0 || slices.ContainsFunc(c.bat.live, func(b *batch) bool { return b.stream == s }) {
+			return false
+		}
+		for _, q := range s.queues {
+			q.pool.queues = slices.DeleteFunc(q.pool.queues, func(o *queue) bool { return o == q })
+		}
+		delete(c.of, s.id)
+		c.streams = slices.DeleteFunc(c.streams, func(o *stream) bool { return o == s })
+		return true
+	})
 }
 
 // expectOut is what a call will probably answer, in tokens: what it says

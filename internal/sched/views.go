@@ -74,9 +74,13 @@ func (l *lane) closed() (on bool, class Class, since, reopens time.Duration) {
 	return false, 0, 0, 0
 }
 
-// Stream tells how a stream stands. It panics for a stream that was not opened.
+// Stream tells how a stream stands: as one that never was, where it was closed
+// and nothing is left of it.
 func (c *Core) Stream(id StreamID) StreamView {
-	s := c.streams[id]
+	s := c.stream(id)
+	if s == nil {
+		return StreamView{Ledger: -1}
+	}
 	v := StreamView{Queued: s.queued, InFlight: s.flying, Settled: s.settled, Offered: s.offered, Hedges: s.hedges, Spent: s.charged, Paused: s.paused, Ledger: -1}
 	c.viewBatches(s, &v)
 	var head *queue
