@@ -13,8 +13,9 @@ import (
 // here one by one; bodies, keys and headers are not.
 func (s *shell) logged(rec *Record) {
 	level := slog.LevelDebug
+	ours := rec.Status >= 500 && rec.Status != statusOverloaded || rec.Status == 0 && rec.Kind != kindCanceled
 	switch {
-	case rec.Status >= 500 && rec.Status != statusOverloaded || rec.Cause != nil && rec.Kind != kindCanceled:
+	case ours:
 		level = slog.LevelWarn
 	case rec.Status >= 400:
 		level = slog.LevelInfo
@@ -47,7 +48,8 @@ func (s *shell) logged(rec *Record) {
 	if rec.Cached {
 		add(slog.Bool("cached", true))
 	}
-	if rec.Cause != nil {
+	// What a caller did wrong may quote what it sent: its words are the caller's.
+	if rec.Cause != nil && (ours || rec.Status < 400) {
 		add(slog.String("cause", rec.Cause.Error()))
 	}
 	s.log.LogAttrs(ctx, level, http.StatusText(rec.Status), attrs...)
