@@ -111,6 +111,8 @@ var shapes = []struct {
 	pattern *regexp.Regexp
 	shape   string
 }{
+	// The gateway says of a model that neither it nor the provider may know why.
+	{regexp.MustCompile(`"(model: [^" ]+) \(this gateway [^"]*\)"`), `"$1"`},
 	{regexp.MustCompile(`\b(msg|msgbatch|toolu|req|workerreq)_[A-Za-z0-9_]+`), `<$1>`},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)`), `<time>`},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), `<uuid>`},

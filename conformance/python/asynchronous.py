@@ -2,6 +2,7 @@
 
 import asyncio
 
+from batches import begun
 from messages import text_of
 from suite import MODEL, aclient, check, eq, fault, plain, raises, say
 
@@ -135,13 +136,14 @@ async def async_models():
 @check
 async def async_batch():
     async with aclient() as c:
-        b = await c.messages.batches.create(requests=[{"custom_id": "a", "params": say("async_batch")}])
+        made = await c.messages.batches.create(requests=[{"custom_id": "a", "params": say("async_batch")}])
+        assert (await c.messages.batches.cancel(made.id)).processing_status == "canceling"
         for _ in range(900):
-            b = await c.messages.batches.retrieve(b.id)
+            b = await c.messages.batches.retrieve(begun("async").id)
             if b.processing_status == "ended":
                 break
             await asyncio.sleep(0.2)
         eq(b.processing_status, "ended")
         listed = [x.id async for x in c.messages.batches.list(limit=3)]
-        assert b.id in listed
+        assert b.id in listed and made.id in listed
         return [plain(r) async for r in await c.messages.batches.results(b.id)]

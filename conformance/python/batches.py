@@ -31,6 +31,7 @@ def begun(name):
             row("refused", "refuse this, batch"),
         ],
         "deleted": [row("a", "batch deleted")],
+        "async": [row("a", "batch async")],
         "canceled": [row(f"c-{i}", f"batch canceled {i}") for i in range(400)],
         "large": [row(f"l-{i}", f"batch large {i}") for i in range(300)],
     }[name]
@@ -51,8 +52,9 @@ def results(name):
 
 @check
 def batch_create():
-    for name in ("large", "canceled", "deleted", "faulty"):
+    for name in ("large", "canceled", "deleted", "faulty", "async"):
         begun(name)
+    begun_by_beta()
     b = begun("small")
     eq((b.type, b.processing_status, b.results_url, b.ended_at), ("message_batch", "in_progress", None, None))
     eq(b.request_counts.processing, 5)
@@ -283,10 +285,14 @@ def batch_list_after_nobody():
     return seen
 
 
+@functools.cache
+def begun_by_beta():
+    return client().beta.messages.batches.create(requests=[row("a", "by beta")], betas=["some-beta-2026-01-01"])
+
+
 @check
 def batch_by_beta():
-    c = client()
-    b = c.beta.messages.batches.create(requests=[row("a", "batch_by_beta")], betas=["some-beta-2026-01-01"])
+    c, b = client(), begun_by_beta()
     until("the batch ends", lambda: c.beta.messages.batches.retrieve(b.id).processing_status == "ended")
     return [plain(r) for r in c.beta.messages.batches.results(b.id)]
 

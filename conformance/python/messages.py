@@ -3,7 +3,7 @@
 import base64
 import concurrent.futures
 
-from suite import MODEL, check, client, eq, plain, say
+from suite import MODEL, check, client, eq, fresh, plain, say
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -301,7 +301,7 @@ def concurrent_fifty():
 
 @check
 def one_client_many_calls():
-    with client() as c:
+    with fresh() as c:
         return [c.messages.create(**say(f"one_client {i}")).usage.output_tokens for i in range(20)]
 
 

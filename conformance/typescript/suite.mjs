@@ -40,6 +40,8 @@ export function textOf(message) {
 
 // Shapes: what may differ from run to run, and must be there all the same.
 const SHAPES = [
+  // The gateway says of a model that neither it nor the provider may know why.
+  [/^(model: \S+) \(this gateway .*\)$/, '$1'],
   [/\b(msg|msgbatch|toolu|req|workerreq)_[A-Za-z0-9_]+/g, '<$1>'],
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)/g, '<time>'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uuid>'],
