@@ -77,12 +77,20 @@ function spoken(title, unit, lines, values, format) {
 	return `${title}, ${unit}: ${lines.map((l) => `${l.label ?? "now"} ${show(last(values[l.key]), format)}`).join(", ")}`;
 }
 
+// ink is a colour of the style as a canvas takes it: the one of light or dark.
 function ink(name) {
-	return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+	const probe = document.body.appendChild(document.createElement("i"));
+	probe.style.color = `var(--${name})`;
+	const colour = getComputedStyle(probe).color;
+	probe.remove();
+	return colour;
 }
 
+const font = () => getComputedStyle(document.documentElement).getPropertyValue("--font").trim();
+
 function options(width, lines, format, setAt) {
-	const text = { stroke: ink("ink-3"), font: `11px ${ink("font")}`, ticks: { show: false } };
+	const text = { stroke: ink("ink-3"), font: `11px ${font()}`, ticks: { show: false } };
+	const rule = ink("line-2");
 	return {
 		width: Math.max(80, width),
 		height: HEIGHT,
@@ -93,7 +101,7 @@ function options(width, lines, format, setAt) {
 		scales: { x: { time: true, auto: false }, y: { range: (_, min, max) => [0, max > 0 ? max * 1.08 : 1] } },
 		axes: [
 			{ ...text, size: 22, gap: 6, space: 70, grid: { show: false }, values: (_, ticks) => ticks.map((s) => clocks.format(s * 1000)), incrs: [60, 120, 300, 600, 1800, 3600, 7200, 14400, 21600] },
-			{ ...text, size: (_, labels) => 10 + Math.max(26, ...(labels ?? []).map((l) => 6.2 * l.length)), gap: 6, space: 32, grid: { stroke: (u) => (known(u) ? ink("line-2") : "transparent"), width: 1 }, values: (u, ticks) => (known(u) ? ticks.map((v) => format(v)) : []) },
+			{ ...text, size: (_, labels) => 10 + Math.max(26, ...(labels ?? []).map((l) => 6.2 * l.length)), gap: 6, space: 32, grid: { stroke: (u) => (known(u) ? rule : "transparent"), width: 1 }, values: (u, ticks) => (known(u) ? ticks.map((v) => format(v)) : []) },
 		],
 		series: [{}, ...lines.map((l) => series(l))],
 	};

@@ -115,7 +115,7 @@ function useKeys(k) {
 			const inList = list.current?.contains(e.target);
 			const steps = { j: 1, k: -1, ...(inList ? { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 } : {}) };
 			if (e.key === "/") field.current?.focus();
-			else if (e.key === "/" || e.key in steps) to(at + steps[e.key]);
+			else if (e.key in steps) to(at + steps[e.key]);
 			else if (e.key === "g" || (inList && e.key === "Home")) to(0);
 			else if (e.key === "G" || (inList && e.key === "End")) to(n - 1);
 			else if (e.key === "Enter" && !onControl && n > 0) open(at);
