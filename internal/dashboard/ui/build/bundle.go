@@ -55,13 +55,34 @@ func bundle(root string) (map[string][]byte, error) {
 // scripts bundles the two entries: the theme, which must be set before anything
 // is drawn, and all else with its style.
 func scripts(root string) (map[string][]byte, error) {
+	result := build(root, "src/main.jsx", "src/theme_early.js")
+	if len(result.Errors)+len(result.Warnings) > 0 {
+		var all []error
+		for _, m := range slices.Concat(result.Errors, result.Warnings) {
+			if m.Location != nil {
+				all = append(all, fmt.Errorf("%s:%d:%d: %s", m.Location.File, m.Location.Line, m.Location.Column, m.Text))
+			} else {
+				all = append(all, errors.New(m.Text))
+			}
+		}
+		return nil, errors.Join(all...)
+	}
+	out := map[string][]byte{}
+	for _, f := range result.OutputFiles {
+		out[filepath.Base(f.Path)] = f.Contents
+	}
+	return out, nil
+}
+
+// build bundles each entry with all that it imports.
+func build(root string, entries ...string) api.BuildResult {
 	alias := map[string]string{}
 	for name, file := range modules {
 		alias[name] = filepath.Join(root, "third_party", filepath.FromSlash(file))
 	}
-	result := api.Build(api.BuildOptions{
+	return api.Build(api.BuildOptions{
 		AbsWorkingDir: root,
-		EntryPoints:   []string{"src/main.jsx", "src/theme_early.js"},
+		EntryPoints:   entries,
 		Outdir:        "dist",
 		Bundle:        true,
 		Alias:         alias,
@@ -79,22 +100,6 @@ func scripts(root string) (map[string][]byte, error) {
 		Charset:           api.CharsetUTF8,
 		LogLevel:          api.LogLevelSilent,
 	})
-	if len(result.Errors)+len(result.Warnings) > 0 {
-		var all []error
-		for _, m := range slices.Concat(result.Errors, result.Warnings) {
-			if m.Location != nil {
-				all = append(all, fmt.Errorf("%s:%d:%d: %s", m.Location.File, m.Location.Line, m.Location.Column, m.Text))
-			} else {
-				all = append(all, errors.New(m.Text))
-			}
-		}
-		return nil, errors.Join(all...)
-	}
-	out := map[string][]byte{}
-	for _, f := range result.OutputFiles {
-		out[filepath.Base(f.Path)] = f.Contents
-	}
-	return out, nil
 }
 
 // licences joins those of the libraries: MIT asks that they go where the code
