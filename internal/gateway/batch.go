@@ -27,7 +27,7 @@ type batches struct {
 	now     func() time.Time
 	files   spoolDir
 	realm   journal.Realm
-	step    func(at string) // told of each durable step; of tests
+	step    func(at string) // told of each durable step
 
 	ctx   context.Context // of all runs
 	stop  context.CancelFunc
@@ -40,6 +40,9 @@ type batches struct {
 	runs map[string]*batchRun
 }
 
+// batchStep is told of each durable step of batches; tests put theirs here.
+var batchStep = func(at string) {}
+
 // batchesPath is where the API has them.
 const batchesPath = "/v1/messages/batches"
 
@@ -49,7 +52,7 @@ func newBatches(ctx context.Context, cfg *Config) (*batches, error) {
 	b := &batches{
 		cfg: cfg, journal: cfg.Journal, log: cfg.Log, now: cfg.Now, files: spoolDir(cfg.Spool),
 		realm: journal.Realm{Provider: cfg.Provider, Emulated: cfg.Emulated},
-		step:  func(string) {}, runs: map[string]*batchRun{},
+		step:  batchStep, runs: map[string]*batchRun{},
 	}
 	return b, b.begin(ctx)
 }

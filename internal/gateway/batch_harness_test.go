@@ -24,14 +24,12 @@ import (
 // shop is a gateway with a journal on disk in front of an emulator, in a bubble of
 // virtual time. It may be closed and opened again.
 type shop struct {
-	t      testing.TB
-	net    *memnet.Listener
-	server *emulator.Server
-	dir    string
-	fit    func(*Config)          // what is particular to its gateway; nil: nothing
-	fleets func(*flotilla.Config) // … and to its fleet
-	step   func(at string)
-
+	t       testing.TB
+	net     *memnet.Listener
+	server  *emulator.Server
+	dir     string
+	fit     func(*Config)          // what is particular to its gateway; nil: nothing
+	fleets  func(*flotilla.Config) // … and to its fleet
 	journal *journal.Journal
 	fleet   *flotilla.Fleet
 	gateway *Gateway
@@ -89,9 +87,6 @@ func (s *shop) begin() {
 	}
 	if s.gateway, err = New(s.t.Context(), cfg); err != nil {
 		s.t.Fatal(err)
-	}
-	if s.step != nil {
-		s.gateway.own.step = s.step
 	}
 }
 
