@@ -232,7 +232,7 @@ func (f *Fleet) abortAll(s *stream) {
 		if a.call.stream == s {
 			a.cancel()
 			if a.live != nil {
-				a.live.leave()
+				a.live.leave(ErrClosed)
 			}
 		}
 	}

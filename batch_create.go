@@ -64,7 +64,7 @@ func (f *Fleet) create(ctx context.Context, b *batch) created {
 	ctx, cancel := context.WithTimeout(ctx, f.clock.real(longest))
 	defer cancel()
 	body := newCreateBody(b)
-	req, trace := newSendFrom(ctx, http.MethodPost, b.org.batchesURL(), b.org.header, body, b.bytes)
+	req, trace := newSendFrom(ctx, http.MethodPost, b.org.batchesURL(), b.stream.headerTo(b.org), body, b.bytes)
 	c := created{reply: f.batchAnswer(b.org, req, trace)}
 	if !c.reply.ok() {
 		if trace.body.seal(); body.err != nil {

@@ -54,7 +54,7 @@ func (f *Fleet) download(ctx context.Context, b *batch, org *orgState, id string
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	req, trace := newSend(ctx, http.MethodGet, org.batchURL(id, "results"), org.header, nil)
+	req, trace := newSend(ctx, http.MethodGet, org.batchURL(id, "results"), b.stream.headerTo(org), nil)
 	head := time.AfterFunc(f.clock.real(flightDeadline), b.cancel)
 	resp, err := org.transport.RoundTrip(req)
 	head.Stop()

@@ -124,7 +124,7 @@ func (f *Fleet) exchange(a *attempt) answer {
 	org := a.org
 	patience := time.AfterFunc(f.clock.real(flightDeadline), a.giveUp)
 	defer patience.Stop()
-	req, trace := newSend(a.ctx, http.MethodPost, org.messages, org.header, body)
+	req, trace := newSend(a.ctx, http.MethodPost, org.messages, a.call.stream.headerTo(org), body)
 	resp, err := org.transport.RoundTrip(req)
 	if err != nil {
 		return f.failure(a, trace, err, nil)

@@ -163,7 +163,7 @@ func (f *Fleet) Close() error {
 // Weigh reads the facts out of a body. The error says what is wrong with the
 // body, or that its model is unknown (*UnknownModelError).
 func (f *Fleet) Weigh(body []byte) (Facts, error) {
-	return f.weigh(body, f.keyer)
+	return f.weigh(body, f.keyer, false)
 }
 
 // Provider names whose answers a base URL gives: scheme, host and port. It is

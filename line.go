@@ -35,10 +35,11 @@ type Line struct {
 	capped bool // money is: what has no worst case is not sent
 
 	// The loop's.
-	money blocks
-	row   int // of the next call, from opt.FirstRow
-	lazy  []Record
-	flush time.Duration // when lazy is to be written
+	money  blocks
+	row    int // of the next call, from opt.FirstRow
+	lazy   []Record
+	flush  time.Duration // when lazy is to be written
+	ending bool          // its last records are on their way
 }
 
 // Call is one request of a Line.
@@ -54,7 +55,7 @@ type Call struct {
 	// MaxWait is how long it may wait for its turn, retries included; one that is
 	// at the provider by then is still waited for, since it is paid for. 0: 540 s.
 	MaxWait  time.Duration
-	Facts    *Facts // of WeighAs, where the caller has them; nil: weighed here
+	Facts    *Facts // of WeighAs or WeighCall, where the caller has them; nil: weighed here
 	Nth      int    // how-many-th equal body, from 0, for the record
 	Affinity uint32 // equal for calls that mark the same beginning for a cache; 0: none
 }
@@ -123,6 +124,23 @@ func (l *Line) Close(drain time.Duration) error {
 	}
 }
 
+// weigh reads the facts of a call, with the hashes where its answer is kept by
+// them.
+func (l *Line) weigh(body []byte) (Facts, error) {
+	f := l.fleet
+	keyer := f.keyer
+	if !l.opt.Keep {
+		keyer = nil
+	}
+	facts, err := f.weigh(body, keyer, true)
+	var unknown *UnknownModelError
+	var bad *RequestError
+	if err == nil || errors.As(err, &unknown) || errors.As(err, &bad) {
+		return facts, err
+	}
+	return facts, &RequestError{Err: err}
+}
+
 // Do waits for room, sends the call, repeats it where that helps, with other
 // orgs too, and returns when the head of a final answer is there. An error of
 // the API that is final for this call is an Answer with its own status, header
@@ -132,13 +150,9 @@ func (l *Line) Close(drain time.Duration) error {
 // *RequestError, *TransportError, ErrClosed, and the store's.
 func (l *Line) Do(ctx context.Context, call Call) (*Answer, error) {
 	if call.Facts == nil {
-		facts, err := l.fleet.Weigh(call.Body)
-		var unknown *UnknownModelError
-		switch {
-		case errors.As(err, &unknown):
+		facts, err := l.weigh(call.Body)
+		if err != nil {
 			return nil, err
-		case err != nil:
-			return nil, &RequestError{Err: err}
 		}
 		call.Facts = &facts
 	}

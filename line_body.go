@@ -21,6 +21,10 @@ type streamBody struct {
 	resp  *http.Response
 	until time.Duration // it is kept open no longer
 
+	// The reader's: what was read before it was handed over, and what came with it.
+	ahead    []byte
+	aheadErr error
+
 	mu     sync.Mutex
 	asm    wire.Assembler
 	ended  bool
@@ -28,60 +32,125 @@ type streamBody struct {
 	err    error // what reads give from here on; nil: what the connection gives
 }
 
-// stream hands a stream over as soon as its head is there.
-func (lc *lineCall) stream(a *attempt, trace *sendTrace, resp *http.Response) *Answer {
+// firstPiece is how much of a stream is read before it is handed over: its first
+// event, as a rule.
+const firstPiece = 4 << 10
+
+// stream hands a stream over once its first bytes are there: before that it can
+// still be repeated, also where they say that the provider is overloaded.
+func (lc *lineCall) stream(a *attempt, trace *sendTrace, resp *http.Response) (*Answer, error) {
 	f := lc.line.fleet
-	a.patience.Stop()
-	a.reading = reading(resp.Header)
-	a.handed = true
 	b := &streamBody{lc: lc, a: a, trace: trace, resp: resp, until: f.clock.now() + longestStream}
 	b.asm.Lean = !lc.line.opt.Keep
-	a.body = b
-	out := lc.answerOf(a, resp.StatusCode, resp.Header, int(a.try))
+	ahead := make([]byte, firstPiece)
+	n, err := 0, error(nil)
+	for n == 0 && err == nil {
+		n, err = b.fetch(ahead)
+	}
+	b.ahead, b.aheadErr = ahead[:n], err
+	if n == 0 && !errors.Is(err, io.EOF) {
+		_ = resp.Body.Close()
+		return lc.failed(a, f.failure(a, trace, err, resp))
+	}
+	a.reading = reading(resp.Header)
+	if _, err := b.asm.Write(b.ahead); n == 0 || err != nil && !b.asm.Started() {
+		return lc.noStream(a, resp, b)
+	}
+	a.handed, a.body = true, b
+	out := lc.answerOf(a, resp.StatusCode, resp.Header, a.try)
 	out.Emulated = resp.Header.Get(emulatedHeader)
 	out.Body = b
 	out.result = b.settled
 	f.inbox.put(message{first: a})
-	return out
+	b.mu.Lock()
+	if b.asm.Ended() {
+		b.finish()
+	}
+	b.mu.Unlock()
+	return out, nil
+}
+
+// noStream is a stream that ended, or said that it is an error, before its
+// message began.
+func (lc *lineCall) noStream(a *attempt, resp *http.Response, b *streamBody) (*Answer, error) {
+	f := lc.line.fleet
+	_ = resp.Body.Close()
+	_, _, err := b.asm.Finish(nil)
+	var broken *wire.StreamError
+	if !errors.As(err, &broken) {
+		return lc.failed(a, f.cut(a, resp, err))
+	}
+	ans := f.streamError(a, resp, broken.Body, false)
+	ans.header, ans.raw = http.Header{"Content-Type": {"application/json"}}, broken.Body
+	return lc.failed(a, ans)
+}
+
+// fetch reads from the connection; its silence is bounded only while somebody
+// wants more.
+func (b *streamBody) fetch(p []byte) (int, error) {
+	f := b.lc.line.fleet
+	b.a.patience.Reset(f.clock.real(max(min(streamIdle, b.until-f.clock.now()), time.Nanosecond)))
+	defer b.a.patience.Stop()
+	return b.resp.Body.Read(p)
 }
 
 // Read implements io.Reader: the bytes as they arrive.
 func (b *streamBody) Read(p []byte) (int, error) {
-	f := b.lc.line.fleet
-	b.a.patience.Reset(f.clock.real(max(min(streamIdle, b.until-f.clock.now()), time.Nanosecond)))
-	n, err := b.resp.Body.Read(p)
-	b.a.patience.Stop()
+	if b.ahead != nil {
+		n := copy(p, b.ahead)
+		if b.ahead = b.ahead[n:]; len(b.ahead) > 0 || b.aheadErr == nil {
+			if len(b.ahead) == 0 {
+				b.ahead = nil
+			}
+			return b.pass(nil, n, nil)
+		}
+		b.ahead = nil
+		return b.pass(nil, n, b.aheadErr)
+	}
+	n, err := b.fetch(p)
+	return b.pass(p[:n], n, err)
+}
+
+// pass takes note of what was read, and says what the reader is told.
+func (b *streamBody) pass(read []byte, n int, err error) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err != nil {
 		return 0, b.err
 	}
-	if n > 0 && !b.ended {
-		_, _ = b.asm.Write(p[:n]) // its error is Finish's too
+	if len(read) > 0 && !b.ended {
+		_, _ = b.asm.Write(read) // its error is Finish's too
 		if b.asm.Ended() {
 			b.finish()
 		}
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return n, nil
-	case !b.ended && errors.Is(err, io.EOF):
+	}
+	switch {
+	case b.ended:
+	case errors.Is(err, io.EOF):
 		b.finish() // an event that lacks only its blank line may be the last
-	case !b.ended:
-		b.breakOff(f.failure(b.a, b.trace, err, b.resp))
+	default:
+		b.breakOff(b.lc.line.fleet.failure(b.a, b.trace, err, b.resp))
 	}
-	if b.result.Err == nil {
-		return n, io.EOF // the answer is whole, whatever became of the connection
-	}
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
+	b.err = b.endOf(err)
+	return n, b.err
+}
+
+// endOf is what a reader is told at the end, where the connection said err.
+func (b *streamBody) endOf(err error) error {
 	var api *APIError
-	if errors.As(b.result.Err, &api) {
-		err = io.EOF // the provider ended it itself, by an event that says so
+	switch failed := b.result.Err; {
+	case failed == nil, errors.As(failed, &api):
+		return io.EOF // it is whole, or the provider ended it by an event that says so
+	case b.lc.ctx.Err() != nil:
+		return b.lc.ctx.Err()
+	case errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	default:
+		return failed
 	}
-	b.err = err
-	return n, err
 }
 
 // finish ends the attempt by what the stream said.
@@ -116,7 +185,7 @@ func (b *streamBody) breakOff(ans answer) {
 	case ans.api != nil:
 		res.Err = ans.api
 	default:
-		res.Err = &TransportError{Err: ans.err, InDoubt: ans.inDoubt(), Attempts: int(a.try)}
+		res.Err = &TransportError{Err: ans.err, InDoubt: ans.inDoubt(), Attempts: a.try}
 	}
 	if b.asm.Started() {
 		a.answer.usage = usageOf(b.asm.Facts())
@@ -138,7 +207,7 @@ func (b *streamBody) end(res CallResult) {
 // Close implements io.Closer. The rest of a whole answer is drained, so that
 // its connection can carry the next call.
 func (b *streamBody) Close() error {
-	b.leave()
+	b.leave(errBodyClosed)
 	b.mu.Lock()
 	whole := b.err == nil && b.result.Err == nil
 	b.err = errBodyClosed
@@ -156,13 +225,14 @@ func (b *streamBody) Close() error {
 var errBodyClosed = errors.New("the body of the answer is closed")
 
 // leave ends an attempt whose answer is left before its end: its exchange is
-// cancelled.
-func (b *streamBody) leave() {
+// cancelled, and reads give why.
+func (b *streamBody) leave(why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended {
 		return
 	}
+	b.err = why
 	b.a.cancel()
 	b.breakOff(answer{
 		err: errLeft, status: b.resp.StatusCode, emulated: b.resp.Header.Get(emulatedHeader),

@@ -32,7 +32,7 @@ func (lc *lineCall) exchange(a *attempt) (*Answer, error) {
 		_ = resp.Body.Close()
 		return lc.failed(a, answer{source: ErrOurselves, err: ErrOurselves, failed: &sched.Failed{Attempt: a.id, Failure: sched.Cut}})
 	case success && wire.IsEventStream(resp.Header):
-		return lc.stream(a, trace, resp), nil
+		return lc.stream(a, trace, resp)
 	case success:
 		return lc.whole(a, trace, resp)
 	}
@@ -87,7 +87,7 @@ func (lc *lineCall) whole(a *attempt, trace *sendTrace, resp *http.Response) (*A
 	a.patience.Stop()
 	a.answer, a.handed = ans, true
 	f.inbox.put(message{ended: a})
-	out := lc.answerOf(a, resp.StatusCode, resp.Header, int(a.try))
+	out := lc.answerOf(a, resp.StatusCode, resp.Header, a.try)
 	out.Body = &wholeBody{Reader: *bytes.NewReader(data)}
 	out.Length = int64(len(data))
 	out.result = func() (CallResult, bool) {

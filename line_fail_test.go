@@ -68,6 +68,15 @@ func TestLineRepeatsBeforeTheAnswer(t *testing.T) {
 			resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"id":`), failing{errReset}))
 			return resp, nil
 		},
+		"stream without a byte": func(req *http.Request) (*http.Response, error) {
+			return streaming(req, failing{errReset}), nil
+		},
+		"stream that ends at once": func(req *http.Request) (*http.Response, error) {
+			return streaming(req, strings.NewReader("")), nil
+		},
+		"stream of an overload": func(req *http.Request) (*http.Response, error) {
+			return streaming(req, strings.NewReader("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n")), nil
+		},
 		"page": func(req *http.Request) (*http.Response, error) {
 			sendBody(req)
 			return reply(req, http.StatusBadGateway, "<html>bad gateway</html>"), nil

@@ -154,7 +154,12 @@ func TestLineCutStream(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, err = io.ReadAll(a.Body)
-				if !errors.Is(err, c.want) {
+				var te *flotilla.TransportError
+				if c.want == errReset {
+					if !errors.As(err, &te) || te.Error() != errReset.Error() {
+						t.Errorf("read gave %v", err)
+					}
+				} else if !errors.Is(err, c.want) {
 					t.Errorf("read gave %v", err)
 				}
 				if err := a.Body.Close(); err != nil {

@@ -37,11 +37,17 @@ func (f *Fleet) tendLine(now time.Duration, s *stream) time.Duration {
 	return wake
 }
 
-// finishLine ends a closed line.
+// finishLine ends a closed line, once its last records are durable.
 func (f *Fleet) finishLine(s *stream) {
+	if s.line.ending {
+		return
+	}
+	s.line.ending = true
 	f.flushLine(s.line)
 	f.rememberLanes(&s.tally)
-	close(s.finished)
+	f.commits.put(entry{bare: true, then: func(error) {
+		f.inbox.put(message{run: func(time.Duration) { close(s.finished) }})
+	}})
 }
 
 // neverPaid says which cap can never pay a call's worst case, whatever else is

@@ -139,7 +139,7 @@ func (f *Fleet) turn(now time.Duration) time.Duration {
 // firstByte takes in that the head of a stream is there.
 func (f *Fleet) firstByte(now time.Duration, a *attempt) {
 	if a.live = a.body; a.live != nil && a.call.stream.aborted {
-		a.live.leave()
+		a.live.leave(ErrClosed)
 	}
 	f.step(now, &sched.Headers{Attempt: a.id, Reading: a.reading})
 }

@@ -49,6 +49,11 @@ type Options struct {
 	// particular.
 	Client string
 
+	// Version and Betas go with every request of this stream in place of Config's;
+	// empty and nil: Config's. Facts.Hash is the source's business then: WeighAs.
+	Version string
+	Betas   []string
+
 	Priority Priority
 	Weight   float64 // share among streams of one priority; 0: 1
 

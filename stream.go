@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -65,7 +67,8 @@ type stream struct {
 	ledger  sched.LedgerID // of Options.MaxSpend; -1: none
 	ledgers []sched.LedgerID
 	purse   allowance
-	looked  Money // what its ledgers had when a line's calls were last held against them
+	headers map[*orgState]http.Header // of its requests, where they are not the orgs' own
+	looked  Money                     // what its ledgers had when a line's calls were last held against them
 
 	open     int  // calls offered and not settled
 	flying   int  // attempts in flight
@@ -112,6 +115,9 @@ func (f *Fleet) Carry(ctx context.Context, src Source, opt Options) (Report, err
 	if opt.Route != nil && s.deque != nil {
 		s.route = *opt.Route
 	}
+	if hasBreak(opt.Version) || hasBreak(strings.Join(opt.Betas, "")) {
+		return Report{Cause: Stopped}, errors.New("anthropic-version and betas are single words")
+	}
 	if len(opt.Batches) > 0 && s.deque == nil {
 		return Report{Cause: Stopped}, errors.New("batches of earlier runs need a source that can be taken from at both ends")
 	}
@@ -141,6 +147,7 @@ var ErrClosed = errors.New("the fleet is closed")
 
 // open registers a Dispatch or Carry with the core.
 func (f *Fleet) open(now time.Duration, s *stream) {
+	s.headers = f.headersOf(&s.opt)
 	f.register(now, s)
 	f.flights.Go(s.deliveries.run)
 	f.adopt(now, s)

@@ -17,16 +17,19 @@ var canonicals = sync.Pool{New: func() any { return new([]byte) }}
 
 // facts turns what a body says into what the scheduler and the ledger need.
 func (f *Fleet) facts(w *wire.Facts, m price.Model, body []byte, keyer *wire.Keyer) Facts {
-	scratch := canonicals.Get().(*[]byte)
-	canonical := wire.Canonical((*scratch)[:0], body)
 	out := Facts{
 		Model: w.Model, Pool: m.Pool, Family: m.Family(), MaxTokens: int(w.MaxTokens),
 		In: int(w.In(m.TokenFactor())), Stream: w.Stream, Metered: w.Metered, Shape: w.Shape, Size: len(body), Alone: w.Alone,
 		// A workspace may have "us" as its default: only a body that says "global"
 		// is certain not to pay for it.
 		Worst: m.Worst(w.InUpper(), w.MaxTokens, w.Cache5m, w.Cache1h, w.Geo != "global", w.Speed == "fast", false),
-		Hash:  keyer.Key(canonical), Body: wire.BodyHash(canonical),
 	}
+	if keyer == nil {
+		return out
+	}
+	scratch := canonicals.Get().(*[]byte)
+	canonical := wire.Canonical((*scratch)[:0], body)
+	out.Hash, out.Body = keyer.Key(canonical), wire.BodyHash(canonical)
 	*scratch = canonical
 	canonicals.Put(scratch)
 	return out

@@ -1,6 +1,7 @@
 package flotilla
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -10,16 +11,25 @@ import (
 
 // WeighAs is Weigh for a request that carries an anthropic-version and betas of
 // its own, which are part of its Facts.Hash. An empty version is the fleet's;
-// the order of betas makes no difference.
+// the order of betas makes no difference. A body that lacks a field without which
+// it cannot be weighed is a *RequestError in the API's words.
 func (f *Fleet) WeighAs(body []byte, version string, betas []string) (Facts, error) {
-	return f.weigh(body, f.keyers.of(version, betas))
+	return f.weigh(body, f.keyers.of(version, betas), true)
 }
 
-// weigh reads the facts of a body, hashed by a Keyer.
-func (f *Fleet) weigh(body []byte, keyer *wire.Keyer) (Facts, error) {
+// WeighCall is WeighAs without the hashes, which are most of the work for a large
+// body: for calls whose answers nobody keeps by them. Facts.Hash and Facts.Body
+// are zero.
+func (f *Fleet) WeighCall(body []byte) (Facts, error) { return f.weigh(body, nil, true) }
+
+// weigh reads the facts of a body, hashed by a Keyer, where there is one.
+func (f *Fleet) weigh(body []byte, keyer *wire.Keyer, whole bool) (Facts, error) {
 	w, err := wire.Parse(body)
 	if err != nil {
 		return Facts{}, err
+	}
+	if field := w.Missing(); field != "" && whole {
+		return Facts{}, &RequestError{Err: errors.New(field + ": Field required")}
 	}
 	m, ok := f.prices.Lookup(w.Model)
 	if !ok {

@@ -109,7 +109,7 @@ func (c *Core) horizonRows(s *stream, q *batchQueue) int64 {
 	case sync:
 		end = secsTo(c.now, o.meet)
 	case o.batch > 0 && q.known():
-		end = max(float64(s.backlog()+c.inBatches(s))/o.batch, 2*q.start())
+		end = max(c.batchWork()/o.batch, 2*q.start())
 	}
 	if math.IsInf(end, 1) {
 		return maxBatchRows
@@ -119,6 +119,22 @@ func (c *Core) horizonRows(s *stream, q *batchQueue) int64 {
 		n = max(n, tailRows) // nothing else takes them
 	}
 	return int64(max(0, min(n, maxBatchRows)))
+}
+
+// batchWork is all rows that batches are to answer, of all streams: they share
+// the orgs' places, and small batches at the end of a stream that is not the
+// last would only leave places empty.
+func (c *Core) batchWork() float64 {
+	rows := int64(0)
+	for _, s := range c.streams {
+		if s.batches(c.now) {
+			rows += s.backlog()
+		}
+	}
+	for _, b := range c.bat.live {
+		rows += b.rows
+	}
+	return float64(rows)
 }
 
 // rowsByDue is how many rows a batch carries that is to have ended by the
