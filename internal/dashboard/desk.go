@@ -21,7 +21,7 @@ const (
 
 // relist is how long the list of jobs is believed while those that run are
 // looked at again: an old journal has thousands.
-const relist = 5 * time.Second
+const relist = 2 * time.Second
 
 // indexLife is how long the rows of a job are kept in memory after somebody
 // looked at them.
