@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,8 +51,17 @@ func TestMeasureAllScript(t *testing.T) {
 func TestMeasureScripts(t *testing.T) { runScripts(t, "testdata/measure") }
 func TestDemoScripts(t *testing.T)    { runScripts(t, "testdata/demo") }
 
-func runScripts(t *testing.T, dir string) {
+func runScripts(t *testing.T, dir string) { runScriptsWith(t, dir, nil) }
+
+// runScriptsWith runs scripts that have further commands.
+func runScriptsWith(t *testing.T, dir string, more map[string]func(*testscript.TestScript, bool, []string)) {
 	t.Parallel()
+	cmds := map[string]func(*testscript.TestScript, bool, []string){
+		"emulate": scriptEmulate, "fault": scriptFault, "served": scriptServed, "exits": scriptExits,
+		"rows": scriptRows, "results": scriptResults, "edit": scriptEdit,
+		"jobid": scriptJobID, "await": scriptAwait, "leftover": scriptLeftover, "sql": scriptSQL,
+	}
+	maps.Copy(cmds, more)
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
@@ -59,13 +69,10 @@ func runScripts(t *testing.T, dir string) {
 			env.Setenv("ANTHROPIC_API_KEY", emulator.Key("high"))
 			env.Setenv("ANTHROPIC_BATCH_KEY", emulator.Key("batch"))
 			env.Setenv("ANTHROPIC_API_KEY_LOW_PRIO", emulator.Key("low"))
+			env.Values[gatewayKey] = new(*exec.Cmd)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"emulate": scriptEmulate, "fault": scriptFault, "served": scriptServed, "exits": scriptExits,
-			"rows": scriptRows, "results": scriptResults, "edit": scriptEdit,
-			"jobid": scriptJobID, "await": scriptAwait, "leftover": scriptLeftover, "sql": scriptSQL,
-		},
+		Cmds: cmds,
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
 				return os.Geteuid() == 0, nil // may read what nobody may

@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"flotilla": main, "load-upstream": loadUpstream, "load-proxy": loadProxy})
+	testscript.Main(m, map[string]func(){"flotilla": main, "load-upstream": loadUpstream, "load-proxy": loadProxy, "ask": askGateway})
 }
 
 // TestScripts runs the program on the command lines of testdata/*.txt, each in

@@ -31,10 +31,10 @@ type Clients interface {
 	Caller(ctx context.Context, key string) (Caller, error)
 }
 
-// Errors of Clients, in the words of the API (facts/claude-api.md 8).
+// Errors of Clients, in the words of the API (facts/claude-api.md 4.5).
 var (
 	ErrNoKey  = errors.New("x-api-key header is required")
-	ErrBadKey = errors.New("invalid x-api-key")
+	ErrBadKey = errors.New("API key is invalid.")
 )
 
 // CallerOf is who sent the request that a context belongs to. Outside of a
