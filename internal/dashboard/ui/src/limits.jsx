@@ -16,7 +16,7 @@ export function Limits() {
 			{error && <p class="fault">The limits cannot be read: {error}</p>}
 			<div class="scroll">
 				<table class="limits">
-					<thead><tr><th scope="col">org</th><th scope="col">pool, tier</th><th scope="col">limit</th><th scope="col" class="num">value</th><th scope="col"><span class="unseen">unit</span></th><th scope="col">source</th><th scope="col">confidence</th><th scope="col" class="num">others use now</th><th scope="col">as of</th></tr></thead>
+					<thead><tr><th scope="col">org</th><th scope="col">pool, tier</th><th scope="col">limit</th><th scope="col" class="num c-value">value</th><th scope="col"><span class="unseen">unit</span></th><th scope="col">source</th><th scope="col">confidence</th><th scope="col" class="num">others use now</th><th scope="col">as of</th></tr></thead>
 					<tbody>
 						{rows.map((r, i) => <Limit key={i} r={r} before={rows[i - 1]} />)}
 						{!rows.length && <tr><td colSpan={9} class="no-data">{data ? "No limit is known yet: they come with the first answers." : "no data yet"}</td></tr>}
@@ -44,7 +44,7 @@ function Limit({ r, before }) {
 			<th scope={samePool ? undefined : "row"}>{sameOrg ? <span class="unseen">{r.org}</span> : orgTitle(r.org)}</th>
 			<td><span class={samePool ? "unseen" : ""}>{r.pool} <small>{r.tier}</small></span></td>
 			<td>{names[r.limit] ?? r.limit}</td>
-			<td class="num">{r.bound && <span class="faint">{bounds[r.bound] ?? r.bound} </span>}<b>{int(r.value)}</b>{r.provisional && <span class="faint" title="provisional: of one window alone, or an interval too wide"> (p)</span>}{r.low !== null && r.high > r.low && <small title="95 % interval"> {int(r.low)}–{int(r.high)}</small>}</td>
+			<td class="num c-value">{r.bound && <span class="faint">{bounds[r.bound] ?? r.bound} </span>}<b>{int(r.value)}</b>{r.provisional && <span class="faint" title="provisional: of one window alone, or an interval too wide"> (p)</span>}{r.low !== null && r.high > r.low && <small title="95 % interval"> {int(r.low)}–{int(r.high)}</small>}</td>
 			<td class="faint">{r.unit}</td>
 			<td class="text">{r.source}{r.also?.map((a, i) => <small key={i} class="also">{a.source}: {int(a.value)}</small>)}</td>
 			<td>{typeof r.confidence === "number" ? percent(r.confidence) : r.confidence || "–"}</td>

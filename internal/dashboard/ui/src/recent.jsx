@@ -28,7 +28,7 @@ export function Recent() {
 				</div>
 				<button type="button" class="small" aria-pressed={held !== null} onClick={() => setHeld(held ? null : data)}>{held ? "Go on" : "Hold still"}</button>
 			</div>
-			<p class="faint">Why did this call wait, or go twice? Each line is one attempt, newest first; the last {int(200)} are kept.</p>
+			<p class="faint">Why did this call wait, or go twice? Each line is one attempt, newest first; the last {int(200)} are shown.</p>
 			{error && <p class="fault">The calls cannot be read: {error}</p>}
 			<div class="scroll">
 				<table class="calls" role="table">
