@@ -34,6 +34,7 @@ func (run *batchRun) config(ctx context.Context, rec *journal.ClientBatch) (job.
 		Emulated: rec.Realm.Emulated, Prices: b.cfg.Prices, Now: b.now,
 		Say: func(text string) { b.log.Info(text, "batch", rec.ID) },
 		Options: flotilla.Options{
+			Version: rec.Version, Betas: rec.Betas,
 			Client: rec.Client, Priority: priorityOf(rec), Weight: rec.Weight, Route: &route,
 			Pots:    append(append([]*flotilla.Pot(nil), shared...), own...),
 			MaxWait: longerThanLife, MaxWaitDaily: longerThanLife,

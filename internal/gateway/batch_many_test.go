@@ -15,11 +15,35 @@ import (
 // rows.
 func TestManySmallBatches(t *testing.T) {
 	alone := took(t, 1, 10_000)
-	many := took(t, 20, 500)
-	t.Logf("10,000 rows: one batch %s, 20 batches of 500 %s, ratio %.2f", alone, many, many.Seconds()/alone.Seconds())
-	if many > 2*alone {
-		t.Errorf("20 batches take %s, one of all rows %s", many, alone)
+	for _, of := range []struct{ batches, rows int }{{20, 500}, {100, 100}} {
+		many := took(t, of.batches, of.rows)
+		ratio := many.Seconds() / alone.Seconds()
+		t.Logf("10,000 rows: one batch %s, %d batches of %d %s, ratio %.2f", alone, of.batches, of.rows, many, ratio)
+		if ratio > 1.25 {
+			t.Errorf("%d batches of %d take %s, one of all rows %s", of.batches, of.rows, many, alone)
+		}
 	}
+}
+
+// A small batch does not wait for what a large one of its client has begun.
+func TestSmallBatchBesideLarge(t *testing.T) {
+	inShop(t, func(s *shop) {
+		large := s.made("ann", prompts("x", 20_000))
+		time.Sleep(5 * time.Minute)
+		began := time.Now()
+		small := s.made("ann", prompts("y", 3))
+		s.ended("ann", small)
+		took := time.Since(began)
+		if s.ask("ann", "GET", batchesPath+"/"+large, nil).get("processing_status").Str == "ended" {
+			t.Fatal("the large one has ended before")
+		}
+		t.Logf("3 rows beside 20,000: %s", took)
+		if took > 15*time.Minute {
+			t.Errorf("3 rows beside 20,000 take %s", took)
+		}
+		s.ask("ann", "POST", batchesPath+"/"+large+"/cancel", nil)
+		s.ended("ann", large)
+	})
 }
 
 // took is how long some batches take, all created at once.
