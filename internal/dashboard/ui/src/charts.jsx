@@ -21,7 +21,7 @@ const charts = [
 
 // Up to 10 minutes the points of the stream keep the charts going; longer ones
 // are asked for anew, now and then.
-const every = { 10: 60, 30: 10, 120: 20, 1440: 60 };
+const every = { 10: 20, 30: 10, 120: 20, 1440: 60 };
 
 export function Charts() {
 	const m = minutes.value;

@@ -122,6 +122,25 @@ function tick() {
 	}
 }
 
+// A page that nobody sees gives its connection back after a while: a browser
+// keeps only six to one server, over all its tabs.
+const UNSEEN = 15000;
+let unseen = 0;
+
+function look() {
+	clearTimeout(unseen);
+	if (document.hidden) {
+		unseen = setTimeout(() => {
+			clearTimeout(retry);
+			source?.close();
+			source = null;
+		}, UNSEEN);
+	} else if (!source) {
+		link.value = { status: "connecting", heard: lastHeard(), retryAt: 0 };
+		reconnect();
+	}
+}
+
 // start connects once; the first state is asked for, since the stream tells only
 // of changes.
 export function start() {
@@ -129,6 +148,7 @@ export function start() {
 	setInterval(tick, 1000);
 	get("api/state").then(accept, () => {});
 	addEventListener("online", reconnect);
+	document.addEventListener("visibilitychange", look);
 }
 
 // refresh asks for the state at once, after something was changed by hand.

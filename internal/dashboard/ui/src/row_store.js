@@ -29,7 +29,11 @@ export class RowStore {
 	want(first, last) {
 		this.wanted = [Math.floor(first / PAGE), Math.floor(last / PAGE)];
 		const [a, b] = this.wanted;
-		for (const [n, stop] of this.asked) if (n < a - 1 || n > b + 1) stop.abort();
+		for (const [n, stop] of this.asked) {
+			if (n >= a - 1 && n <= b + 1) continue;
+			stop.abort();
+			this.asked.delete(n);
+		}
 		for (let n = a; n <= b; n++) {
 			const page = this.pages.get(n);
 			if (!page) this.fetch(n);
@@ -68,7 +72,7 @@ export class RowStore {
 		} catch (err) {
 			if (!stop.signal.aborted) this.head.value = { ...this.head.value, error: err.message, loading: false };
 		} finally {
-			this.asked.delete(n);
+			if (this.asked.get(n) === stop) this.asked.delete(n);
 		}
 	}
 

@@ -28,6 +28,7 @@ export function Rows({ job, n, active, settled }) {
 	}, [typed]);
 	useRefresh(store, active, settled);
 	const head = store.head.value;
+	const found = head.matched ?? (q || status ? 0 : n ?? 0);
 	const section = useRef(null);
 	const open = (i) => {
 		setAt(i);
@@ -45,7 +46,7 @@ export function Rows({ job, n, active, settled }) {
 		<section class={`rows ${read !== null ? "reading" : ""}`} aria-labelledby="rows" ref={section}>
 			<div class="section-head">
 				<h2 id="rows">Rows</h2>
-				<p class="found faint" role="status">{found(head, q, status)}</p>
+				<p class="found faint" role="status">{findings(head, q, status)}</p>
 			</div>
 			<div class="search" role="search">
 				<input ref={field} type="search" value={typed} placeholder="Search ids, prompts and answers" aria-label="Search the rows" aria-keyshortcuts="/" spellcheck={false} autocomplete="off" onInput={(e) => setTyped(e.currentTarget.value)} />
@@ -56,14 +57,14 @@ export function Rows({ job, n, active, settled }) {
 			</div>
 			{head.error && <p class="fault" role="alert">The rows cannot be read: {head.error}</p>}
 			<div class="split">
-				<RowList store={store} at={at} n={head.matched ?? (q || status ? 0 : n ?? 0)} q={q} read={read} open={open} box={list} />
+				<RowList store={store} at={Math.max(0, Math.min(at, found - 1))} n={found} q={q} read={read} open={open} box={list} />
 				{read !== null && <Reader key={read} job={job} row={read} close={close} q={q} active={active} />}
 			</div>
 		</section>
 	);
 }
 
-function found(head, q, status) {
+function findings(head, q, status) {
 	if (head.matched === null) return head.loading ? "reading…" : "";
 	if (!q && !status) return plural(head.total, "row");
 	const took = head.took !== null && head.took !== undefined ? `, ${head.took < 10 ? Number(head.took.toFixed(1)) : Math.round(head.took)} ms` : "";
