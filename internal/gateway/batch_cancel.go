@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/flotilla-llm/flotilla/journal"
@@ -23,8 +24,8 @@ func (b *batches) cancel(w http.ResponseWriter, r *http.Request, id string) *api
 	return nil
 }
 
-// giveUp notes that a batch's end was asked for, and tells whoever carries it:
-// a run of ours, or that of another process by the journal.
+// giveUp notes that a batch's end was asked for, and tells whoever carries it: a
+// run of ours, and by the journal that of another process.
 func (b *batches) giveUp(id string) (journal.ClientBatch, error) {
 	rec, err := b.change(id, func(rec *journal.ClientBatch) bool {
 		if !rec.Ended.IsZero() || !rec.CancelInitiated.IsZero() || !rec.Deleted.IsZero() {
@@ -39,11 +40,11 @@ func (b *batches) giveUp(id string) (journal.ClientBatch, error) {
 	b.mu.Lock()
 	run := b.runs[id]
 	b.mu.Unlock()
-	switch {
-	case run != nil:
+	if run != nil {
 		run.giveUp()
-	case rec.Job != 0:
-		err = b.journal.Signal(b.ctx, rec.Job, journal.Cancel)
+	}
+	if rec.Job != 0 {
+		err = b.journal.Signal(context.Background(), rec.Job, journal.Cancel)
 	}
 	return rec, err
 }
