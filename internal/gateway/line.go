@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
@@ -29,9 +30,9 @@ type lineKey struct {
 
 // place is a line that is being opened, or open.
 type place struct {
-	mu   sync.Mutex // held while it is opened
-	line *flotilla.Line
-	job  *journal.Job // nil without a journal
+	line    atomic.Pointer[flotilla.Line] // nil: not open yet
+	opening chan struct{}                 // holds a token while somebody opens or closes it
+	job     *journal.Job                  // nil without a journal
 }
 
 // line is the line of a caller at one priority.
@@ -40,15 +41,22 @@ func (g *Gateway) line(ctx context.Context, c Caller, p flotilla.Priority) (*flo
 	if err != nil {
 		return nil, err
 	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	if at.line == nil {
+	if line := at.line.Load(); line != nil {
+		return line, nil
+	}
+	select {
+	case at.opening <- struct{}{}:
+		defer func() { <-at.opening }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if at.line.Load() == nil {
 		// A caller that goes away meanwhile does not take it from the next one.
 		if err := g.openLine(context.WithoutCancel(ctx), at, c, p); err != nil {
 			return nil, fmt.Errorf("opening the line of %s: %w", c.Name, err)
 		}
 	}
-	return at.line, nil
+	return at.line.Load(), nil
 }
 
 func (l *lines) place(k lineKey) (*place, error) {
@@ -64,7 +72,7 @@ func (l *lines) place(k lineKey) (*place, error) {
 		return nil, flotilla.ErrClosed
 	}
 	if at = l.open[k]; at == nil {
-		at = &place{}
+		at = &place{opening: make(chan struct{}, 1)}
 		l.open[k] = at
 	}
 	return at, nil
@@ -97,7 +105,10 @@ func (g *Gateway) openLine(ctx context.Context, at *place, c Caller, p flotilla.
 			opt.Purse = g.cfg.PurseOf(opt.Job)
 		}
 	}
-	at.line, err = g.cfg.Fleet.Line(ctx, opt)
+	line, err := g.cfg.Fleet.Line(ctx, opt)
+	if err == nil {
+		at.line.Store(line)
+	}
 	return err
 }
 
@@ -159,11 +170,11 @@ func (l *lines) close(ctx context.Context) error {
 }
 
 func (at *place) close(drain time.Duration) error {
-	at.mu.Lock()
-	defer at.mu.Unlock()
+	at.opening <- struct{}{}
+	defer func() { <-at.opening }()
 	var err error
-	if at.line != nil {
-		err = at.line.Close(drain)
+	if line := at.line.Load(); line != nil {
+		err = line.Close(drain)
 	}
 	if at.job != nil {
 		err = errors.Join(err, at.job.End(context.Background(), journal.Finished, nil))

@@ -22,7 +22,7 @@ func (g *Gateway) messages(w http.ResponseWriter, r *http.Request) {
 		turnDown(w, r, e)
 		return
 	}
-	facts, err := g.cfg.Fleet.WeighAs(body, r.Header.Get("Anthropic-Version"), betasOf(r.Header))
+	facts, err := g.weigh(body, r.Header)
 	if err != nil {
 		e := unweighed(err)
 		rec.Failed(err)
@@ -38,6 +38,15 @@ func (g *Gateway) messages(w http.ResponseWriter, r *http.Request) {
 		Body: body, Query: r.URL.RawQuery, Header: upstreamHeader(r.Header), MaxWait: asked.MaxWait, Facts: &facts,
 		Affinity: g.affinity.of(body, g.cfg.Now()),
 	})
+}
+
+// weigh reads the facts of a body. Its hash is made only where answers are found
+// by it.
+func (g *Gateway) weigh(body []byte, h http.Header) (flotilla.Facts, error) {
+	if g.cache == nil {
+		return g.cfg.Fleet.WeighCall(body)
+	}
+	return g.cfg.Fleet.WeighAs(body, h.Get("Anthropic-Version"), betasOf(h))
 }
 
 // call answers from the cache, or sends.

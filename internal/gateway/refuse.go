@@ -62,6 +62,8 @@ func refuseWait(e *flotilla.WaitError) *apiError {
 	switch {
 	case e.Class == "overloaded":
 		return overloaded("Overloaded: the provider answers 529 on every org of this gateway; the request waited as long as it may", e.RetryAfter)
+	case e.Class == "paused":
+		return overloaded("every org of this gateway that could take the request is paused by its operator", e.RetryAfter)
 	case closed && !limits(class):
 		return overloaded(fmt.Sprintf("every org of this gateway that could take the request is closed (%s)", class), e.RetryAfter)
 	}

@@ -56,7 +56,7 @@ func (g *Gateway) deliverStream(ctx context.Context, cancel context.CancelFunc, 
 		return false
 	}
 	head(w, a)
-	err := s.write(w, http.NewResponseController(w))
+	err := s.write(ctx, w)
 	switch {
 	case errors.Is(err, io.EOF):
 		return true
@@ -146,8 +146,9 @@ var (
 )
 
 // write passes events on until the stream ends (io.EOF), breaks off (errTold,
-// errTorn) or the client takes no more.
-func (s *relay) write(w http.ResponseWriter, control *http.ResponseController) error {
+// errTorn) or the client takes no more. ctx is that of the exchange.
+func (s *relay) write(ctx context.Context, w http.ResponseWriter) error {
+	control := http.NewResponseController(w)
 	torn, failed := false, false // the last byte written is inside an event; an error event has passed
 	for {
 		<-s.more
@@ -166,14 +167,14 @@ func (s *relay) write(w http.ResponseWriter, control *http.ResponseController) e
 		}
 		switch {
 		case end == nil:
-		case errors.Is(end, io.EOF), errors.Is(end, context.Canceled):
+		case errors.Is(end, io.EOF), ctx.Err() != nil:
 			return end
 		case torn:
 			return errTorn
 		case failed:
 			return errTold
 		default:
-			return s.tell(w, control, end)
+			return tell(w, control, end)
 		}
 	}
 }
@@ -214,9 +215,9 @@ func (s *relay) give(out []byte) {
 
 // tell ends a stream that broke off by an error event, as the API does
 // (facts/gateways.md, rule 8): a clean end would pass for a whole answer.
-func (s *relay) tell(w http.ResponseWriter, control *http.ResponseController, end error) error {
+func tell(w http.ResponseWriter, control *http.ResponseController, end error) error {
 	kind, message := kindAPI, "the answer of the provider broke off; what came of it may have been billed"
-	if errors.Is(end, flotilla.ErrClosed) {
+	if errors.Is(end, flotilla.ErrClosed) || errors.Is(end, context.Canceled) {
 		kind, message = kindOverloaded, "this gateway stopped before the answer had ended; what came of it may have been billed"
 	}
 	b := append([]byte("event: error\ndata: "), envelope(kind, message, requestID())...)
