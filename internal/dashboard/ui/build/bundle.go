@@ -55,34 +55,45 @@ func bundle(root string) (map[string][]byte, error) {
 // scripts bundles the two entries: the theme, which must be set before anything
 // is drawn, and all else with its style.
 func scripts(root string) (map[string][]byte, error) {
-	result := build(root, "src/main.jsx", "src/theme_early.js")
-	if len(result.Errors)+len(result.Warnings) > 0 {
-		var all []error
-		for _, m := range slices.Concat(result.Errors, result.Warnings) {
-			if m.Location != nil {
-				all = append(all, fmt.Errorf("%s:%d:%d: %s", m.Location.File, m.Location.Line, m.Location.Column, m.Text))
-			} else {
-				all = append(all, errors.New(m.Text))
-			}
-		}
-		return nil, errors.Join(all...)
-	}
 	out := map[string][]byte{}
-	for _, f := range result.OutputFiles {
-		out[filepath.Base(f.Path)] = f.Contents
+	for _, entry := range []string{"src/theme_early.js", "src/main.jsx"} {
+		result := build(root, entry)
+		if err := complaints(result); err != nil {
+			return nil, err
+		}
+		for _, f := range result.OutputFiles {
+			out[filepath.Base(f.Path)] = f.Contents
+		}
 	}
 	return out, nil
 }
 
-// build bundles each entry with all that it imports.
-func build(root string, entries ...string) api.BuildResult {
+// complaints are what the bundler says against the sources; warnings too.
+func complaints(result api.BuildResult) error {
+	var all []error
+	for _, m := range slices.Concat(result.Errors, result.Warnings) {
+		if m.Location != nil {
+			all = append(all, fmt.Errorf("%s:%d:%d: %s", m.Location.File, m.Location.Line, m.Location.Column, m.Text))
+		} else {
+			all = append(all, errors.New(m.Text))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// build bundles an entry with all that it imports.
+func build(root, entry string) api.BuildResult {
 	alias := map[string]string{}
 	for name, file := range modules {
 		alias[name] = filepath.Join(root, "third_party", filepath.FromSlash(file))
 	}
+	var inject []string
+	if strings.HasSuffix(entry, ".jsx") {
+		inject = []string{"src/jsx.js"} // and with it all of Preact
+	}
 	return api.Build(api.BuildOptions{
 		AbsWorkingDir: root,
-		EntryPoints:   entries,
+		EntryPoints:   []string{entry},
 		Outdir:        "dist",
 		Bundle:        true,
 		Alias:         alias,
@@ -92,7 +103,7 @@ func build(root string, entries ...string) api.BuildResult {
 		JSX:               api.JSXTransform,
 		JSXFactory:        "h",
 		JSXFragment:       "Fragment",
-		Inject:            []string{"src/jsx.js"},
+		Inject:            inject,
 		MinifyWhitespace:  true,
 		MinifyIdentifiers: true,
 		MinifySyntax:      true,

@@ -35,8 +35,8 @@ func TestUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	built := build(root, "test/units.jsx")
-	if len(built.Errors) > 0 {
-		t.Fatal(built.Errors)
+	if err := complaints(built); err != nil {
+		t.Fatal(err)
 	}
 	var script string
 	for _, f := range built.OutputFiles {

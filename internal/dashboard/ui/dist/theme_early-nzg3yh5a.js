@@ -1,0 +1,1 @@
+(()=>{var c="flotilla.theme";function t(){try{let e=localStorage.getItem(c);return e==="light"||e==="dark"?e:""}catch{return""}}function o(e){e?document.documentElement.dataset.theme=e:delete document.documentElement.dataset.theme}o(t());})();
