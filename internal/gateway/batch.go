@@ -36,8 +36,11 @@ type batches struct {
 
 	draining atomic.Bool
 
-	mu   sync.Mutex // held while what the journal says of a batch is changed
-	runs map[string]*batchRun
+	cache *cache // answers of earlier runs; nil: none are used
+
+	mu        sync.Mutex // held while what the journal says of a batch is changed
+	runs      map[string]*batchRun
+	inherited map[string]bool // batches of earlier gateways, not given to anybody again
 }
 
 // batchStep is told of each durable step of batches; tests put theirs here.
@@ -52,7 +55,7 @@ func newBatches(ctx context.Context, cfg *Config) (*batches, error) {
 	b := &batches{
 		cfg: cfg, journal: cfg.Journal, log: cfg.Log, now: cfg.Now, files: spoolDir(cfg.Spool),
 		realm: journal.Realm{Provider: cfg.Provider, Emulated: cfg.Emulated},
-		step:  batchStep, runs: map[string]*batchRun{},
+		step:  batchStep, runs: map[string]*batchRun{}, inherited: map[string]bool{},
 	}
 	return b, b.begin(ctx)
 }
@@ -72,6 +75,7 @@ func (b *batches) begin(ctx context.Context) error {
 	}
 	for i := len(list) - 1; i >= 0; i-- { // the oldest first
 		if r := &list[i]; r.Realm == b.realm && r.Ended.IsZero() && r.Deleted.IsZero() {
+			b.inherited[r.ID] = true
 			b.start(r)
 		}
 	}

@@ -1,11 +1,8 @@
 package gateway
 
 import (
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -44,7 +41,9 @@ func (b *batches) create(w http.ResponseWriter, r *http.Request) *apiError {
 		return b.broken(r.Context(), err)
 	}
 	defer sp.release()
-	n, e := b.take(r, sp, capped)
+	in := b.newIntake(r, sp, capped)
+	defer in.end()
+	n, e := in.read(r)
 	if e != nil {
 		sp.discard()
 		return e
@@ -52,10 +51,9 @@ func (b *batches) create(w http.ResponseWriter, r *http.Request) *apiError {
 	_, named := one(r.Header, headerPriority)
 	rec := b.record(r, caller, sp.id, n)
 	noteAsk(&rec, &a, caller, named)
-	if err := b.keep(sp, rec); err != nil {
+	if rec, err = b.keep(in, rec); err != nil {
 		return b.broken(r.Context(), err)
 	}
-	b.start(&rec)
 	b.writeJSON(w, showBatch(&rec, baseOf(r)))
 	return nil
 }
@@ -69,73 +67,31 @@ func (b *batches) record(r *http.Request, caller Caller, id string, n int) journ
 	}
 }
 
-// keep makes a batch durable: first its requests, then what the journal says.
-// Where that fails nobody has heard of it, and its files go.
-func (b *batches) keep(sp *spool, rec journal.ClientBatch) error {
-	err := sp.commit()
+// keep makes a batch durable, first its requests, then what the journal says, and
+// lets it run. Where that fails nobody has heard of it, and its files go. With a
+// cache it may be one that an earlier gateway has not ended.
+func (b *batches) keep(in *intake, rec journal.ClientBatch) (journal.ClientBatch, error) {
+	err := in.commit()
+	if err == nil && in.cache != nil {
+		twin, found, err := b.twin(&rec, in.text())
+		if err != nil || found {
+			in.sp.discard()
+			in.keep()
+			return twin, err
+		}
+	}
 	if err == nil {
 		b.step(stepSpooled)
 		err = b.journal.PutClientBatch(context.Background(), rec)
 	}
 	if err != nil {
-		sp.discard()
-		return err
+		in.sp.discard()
+		return rec, err
 	}
 	b.step(stepKept)
-	return nil
-}
-
-// take reads the requests of a create into a spool. Those that no batch can
-// carry are settled at once.
-func (b *batches) take(r *http.Request, sp *spool, capped bool) (int, *apiError) {
-	text, e := plainBody(r)
-	if e != nil {
-		return 0, e
-	}
-	version, betas := r.Header.Get("Anthropic-Version"), betasOf(r.Header)
-	n, err := readUpload(text, func(row *uploadRow) error {
-		if f := faultOf(b.cfg.Fleet, row.params, version, betas, capped); f != nil {
-			return sp.fault(row.id, f)
-		}
-		return sp.row(row)
-	})
-	if err == nil {
-		return n, nil
-	}
-	var wrong *refused
-	var slow *bodyError
-	switch {
-	case errors.As(err, &wrong):
-		return 0, wrong.apiError
-	case errors.As(err, &slow):
-		return 0, &slow.apiError
-	case errors.Is(err, errUpload):
-		// Read on, so that the client has written all and sees the answer.
-		_, _ = io.CopyN(io.Discard, r.Body, maxUpload)
-		return 0, &apiError{status: http.StatusRequestEntityTooLarge, kind: kindTooLarge, message: "Request exceeds the maximum size"}
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
-		return 0, invalid("The request body is not what its content-encoding says.")
-	case r.Context().Err() != nil, errors.Is(err, io.ErrUnexpectedEOF):
-		return 0, invalid("The request body could not be read.")
-	}
-	return 0, b.broken(r.Context(), err)
-}
-
-// plainBody undoes a Content-Encoding as the body is read
-// (facts/claude-api.md 1.7).
-func plainBody(r *http.Request) (io.Reader, *apiError) {
-	switch encoding := r.Header.Get("Content-Encoding"); encoding {
-	case "", "identity":
-		return r.Body, nil
-	case "gzip":
-		z, err := gzip.NewReader(r.Body)
-		if err != nil {
-			return nil, invalid("The request body is not what its content-encoding says.")
-		}
-		return z, nil
-	default:
-		return nil, invalid(fmt.Sprintf("content-encoding: %s is not supported", quote(encoding)))
-	}
+	in.keep()
+	b.start(&rec)
+	return rec, nil
 }
 
 // affords refuses a create for which there is no money at all: a batch that is

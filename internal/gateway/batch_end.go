@@ -39,7 +39,7 @@ func (run *batchRun) end() error {
 		return err
 	}
 	b.step(stepEnded)
-	for _, end := range []string{endOut, endRejected, endFaults} {
+	for _, end := range []string{endOut, endRejected, endKnown, endSum} {
 		_ = os.Remove(b.files.name(run.id, end)) // the sweep takes what stays
 	}
 	return nil
@@ -79,7 +79,7 @@ func (d spoolDir) gather(id string, n int, rest string) (counts journal.BatchCou
 	for _, from := range []struct {
 		end  string
 		take func(line []byte) error
-	}{{endFaults, g.fault}, {endOut, g.settled}, {endRejected, g.refused}, {endRows, g.left}} {
+	}{{endKnown, g.known}, {endOut, g.settled}, {endRejected, g.refused}, {endRows, g.left}} {
 		if err := eachLine(d.name(id, from.end), from.take); err != nil {
 			return counts, err
 		}
@@ -128,12 +128,16 @@ func (g *gathering) first(id string) bool {
 	return true
 }
 
-// fault takes a line that was written at the create.
-func (g *gathering) fault(line []byte) error {
+// known takes a line that was written at the create.
+func (g *gathering) known(line []byte) error {
 	if id := gjson.GetBytes(line, "custom_id").Str; !g.first(id) {
 		return nil
 	}
-	g.counts.Errored++
+	if gjson.GetBytes(line, "result.type").Str == wire.RowSucceeded {
+		g.counts.Succeeded++
+	} else {
+		g.counts.Errored++
+	}
 	_, _ = g.w.Write(line)
 	return g.w.WriteByte('\n') // a writer keeps its first error
 }
@@ -197,9 +201,7 @@ func (g *gathering) giveUp(id string) error {
 }
 
 func (g *gathering) write(id, result string) error {
-	_, _ = g.w.WriteString(`{"custom_id":"` + id + `","result":`)
-	_, _ = g.w.WriteString(result)
-	_, err := g.w.WriteString("}\n")
+	_, err := g.w.WriteString(resultLine(id, result))
 	return err
 }
 

@@ -17,12 +17,20 @@ type weigher interface {
 	WeighAs(body []byte, version string, betas []string) (flotilla.Facts, error)
 }
 
+// rowMeter looks at the requests of one create.
+type rowMeter struct {
+	weigher
+	version string
+	betas   []string
+	capped  bool           // a limit on money holds the batch
+	facts   flotilla.Facts // of the last request that had no fault
+}
+
 // faultOf says what keeps a request from going by any batch: what cannot be
 // weighed, and what only the sync tier takes, which would cost twice the price
 // that a batch is created for. Everything else is the API's to refuse
-// (facts/claude-api.md 4.3). nil: nothing. capped says that a limit on money
-// holds the batch.
-func faultOf(w weigher, params []byte, version string, betas []string, capped bool) *rowFault {
+// (facts/claude-api.md 4.3). nil: nothing.
+func (m *rowMeter) faultOf(params []byte) *rowFault {
 	f, err := wire.Parse(params)
 	if err != nil {
 		return &rowFault{kindInvalid, err.Error()}
@@ -37,11 +45,11 @@ func faultOf(w weigher, params []byte, version string, betas []string, capped bo
 		return &rowFault{kindInvalid, fmt.Sprintf("%q is not supported in the Message Batches API", only)}
 	case f.Missing() != "":
 		return &rowFault{kindInvalid, f.Missing() + ": Field required"}
-	case capped && f.Metered != "":
+	case m.capped && f.Metered != "":
 		return &rowFault{kindInvalid, f.Metered + " is billed per use, and how often it will be used is not known beforehand: it is not sent under a limit on money"}
 	}
 	var unknown *flotilla.UnknownModelError
-	_, err = w.WeighAs(params, version, betas)
+	m.facts, err = m.WeighAs(params, m.version, m.betas)
 	switch {
 	case errors.As(err, &unknown):
 		return &rowFault{kindNotFound, "model: " + unknown.Model}
@@ -69,17 +77,7 @@ type faultVisibility struct {
 	Visibility string `json:"error_visibility"`
 }
 
-// appendFault appends the line of a row that errored. The id's letters need no
-// escape.
-func appendFault(dst []byte, id string, f *rowFault) []byte {
-	dst = append(dst, `{"custom_id":"`...)
-	dst = append(dst, id...)
-	dst = append(dst, `","result":`...)
-	dst = append(dst, errored(f)...)
-	return append(dst, "}\n"...)
-}
-
-// errored is the result of such a row.
+// errored is the result of a row that errored.
 func errored(f *rowFault) string {
 	out, err := json.Marshal(faultJSON{Type: "error", Error: faultDetail{f.kind, f.message, &faultVisibility{"user_facing"}}})
 	if err != nil {

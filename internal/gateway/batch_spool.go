@@ -18,13 +18,14 @@ type spoolDir string
 // Endings of a batch's files.
 const (
 	endRows     = ".rows.jsonl"    // its requests, as internal/job reads them
-	endFaults   = ".faults.jsonl"  // results of those that no batch can carry
+	endKnown    = ".known.jsonl"   // results of those that no batch need or can carry
+	endSum      = ".sha256"        // of all requests, where a cache is kept
 	endOut      = ".out.jsonl"     // results of the others, as internal/job writes them
 	endResults  = ".results.jsonl" // all, as its client reads them
 	endRejected = endOut + ".rejected.jsonl"
 )
 
-var spoolEnds = [...]string{endRows, endFaults, endOut, endRejected, endResults, endResults + partial}
+var spoolEnds = [...]string{endRows, endKnown, endSum, endOut, endRejected, endResults, endResults + partial}
 
 // partial ends the name of a file that is not whole.
 const partial = ".part"
@@ -91,9 +92,9 @@ func newBatchID() string {
 // until the journal knows of it, so that no other gateway on the same directory
 // takes it for a leftover.
 type spool struct {
-	dir          spoolDir
-	id           string
-	rows, faults *spoolFile
+	dir         spoolDir
+	id          string
+	rows, known *spoolFile
 }
 
 type spoolFile struct {
@@ -107,7 +108,7 @@ func (d spoolDir) create(id string) (*spool, error) {
 	for _, of := range []struct {
 		to  **spoolFile
 		end string
-	}{{&s.rows, endRows}, {&s.faults, endFaults}} {
+	}{{&s.rows, endRows}, {&s.known, endKnown}} {
 		f, err := os.OpenFile(d.name(id, of.end), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 		if err != nil {
 			s.discard()
@@ -135,16 +136,26 @@ func (s *spool) row(r *uploadRow) error {
 	return err
 }
 
-// fault keeps the result of a request that goes nowhere.
-func (s *spool) fault(id string, f *rowFault) error {
-	s.faults.n++
-	_, err := s.faults.w.Write(appendFault(nil, id, f))
+// settle keeps the result of a request that goes nowhere.
+func (s *spool) settle(id, result string) error {
+	s.known.n++
+	_, err := s.known.w.WriteString(resultLine(id, result))
 	return err
+}
+
+// resultLine is a line of results. The id's letters need no escape.
+func resultLine(id, result string) string {
+	return `{"custom_id":"` + id + `","result":` + result + "}\n"
+}
+
+// sum keeps what tells the create from others.
+func (s *spool) sum(text string) error {
+	return os.WriteFile(s.dir.name(s.id, endSum), []byte(text), 0o600)
 }
 
 // commit makes what was written durable.
 func (s *spool) commit() error {
-	for _, f := range []*spoolFile{s.rows, s.faults} {
+	for _, f := range []*spoolFile{s.rows, s.known} {
 		if err := errors.Join(f.w.Flush(), f.f.Sync()); err != nil {
 			return fmt.Errorf("keep the requests of a batch: %w", err)
 		}
@@ -154,7 +165,7 @@ func (s *spool) commit() error {
 
 // release lets go of the files.
 func (s *spool) release() {
-	for _, f := range []*spoolFile{s.rows, s.faults} {
+	for _, f := range []*spoolFile{s.rows, s.known} {
 		if f != nil {
 			_ = f.f.Close()
 		}
