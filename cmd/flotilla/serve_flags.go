@@ -102,7 +102,7 @@ func (f *serveFlags) logger(w io.Writer, t *terminal, env *environment) (*slog.L
 	case f.logFormat == "json":
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: f.logLevel})), nil
 	case t != nil:
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: f.logLevel, TimeFormat: time.TimeOnly, NoColor: !env.colors(t)})), nil
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: f.logLevel, TimeFormat: time.TimeOnly, NoColor: !env.colors(t)})), nil
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: f.logLevel})), nil
 }

@@ -31,10 +31,10 @@ type Clients interface {
 	Caller(ctx context.Context, key string) (Caller, error)
 }
 
-// Errors of Clients, in the words of the API (facts/claude-api.md 4.5).
+// Errors of Clients.
 var (
-	ErrNoKey  = errors.New("x-api-key header is required")
-	ErrBadKey = errors.New("API key is invalid.")
+	ErrNoKey  = errors.New("no key was given")
+	ErrBadKey = errors.New("the key is nobody's")
 )
 
 // CallerOf is who sent the request that a context belongs to. Outside of a

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -18,9 +19,11 @@ type ClientBook interface {
 }
 
 const (
-	// clientsFresh is how old the list may be: a key that was revoked by another
-	// process lets nobody in a second later.
-	clientsFresh = 500 * time.Millisecond
+	// A list that is older than clientsFresh is read anew beside the requests that
+	// go by it, and before them when it is older than clientsOld: a key that was
+	// revoked by another process lets nobody in a second later.
+	clientsFresh = 400 * time.Millisecond
+	clientsOld   = 800 * time.Millisecond
 	// clientsStale is how long an old list is gone by when the book cannot be
 	// read: longer, and a revoked key would live on.
 	clientsStale = 10 * time.Second
@@ -42,9 +45,10 @@ type clientList struct {
 	log  *slog.Logger
 	now  func() time.Time
 
-	mu   sync.Mutex
-	read time.Time
-	all  []journal.Client
+	mu      sync.Mutex
+	read    time.Time
+	reading bool // beside requests
+	all     []journal.Client
 }
 
 // Caller is part of Clients. Every key takes the same way through it: all hashes
@@ -72,24 +76,40 @@ func (l *clientList) Caller(ctx context.Context, key string) (Caller, error) {
 	return Caller{}, ErrBadKey
 }
 
-// list is the list as it is now, or was half a second ago.
+// list is the list as it is now, or was a moment ago.
 func (l *clientList) list(ctx context.Context) ([]journal.Client, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.now()
-	if !l.read.IsZero() && now.Sub(l.read) < clientsFresh {
-		return l.all, nil
-	}
-	all, err := l.book.Clients(context.WithoutCancel(ctx)) // others wait for it
-	switch {
-	case err == nil:
-		l.all, l.read = all, now
-	case l.read.IsZero() || now.Sub(l.read) > clientsStale:
-		return nil, fmt.Errorf("reading the client keys: %w", err)
+	ctx = context.WithoutCancel(ctx) // others wait for it
+	switch age := l.now().Sub(l.read); {
+	case age < clientsFresh:
+	case age < clientsOld && !l.reading:
+		l.reading = true
+		go func() {
+			all, err := l.book.Clients(ctx)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.reading = false
+			l.take(all, err)
+		}()
+	case age < clientsOld:
 	default:
-		l.log.Warn("client keys cannot be read: going by what was read before", "cause", err)
+		if l.take(l.book.Clients(ctx)); l.now().Sub(l.read) > clientsStale {
+			return nil, errNoClients
+		}
 	}
 	return l.all, nil
+}
+
+var errNoClients = errors.New("the client keys cannot be read")
+
+// take takes in what was read; the old list stands where nothing was.
+func (l *clientList) take(all []journal.Client, err error) {
+	if err != nil {
+		l.log.Warn("client keys cannot be read", "cause", err)
+		return
+	}
+	l.all, l.read = all, l.now()
 }
 
 // callerFor is a client as requests see it.

@@ -54,15 +54,15 @@ func TestSpanOfACall(t *testing.T) {
 			"server.address": "api.anthropic.com", "flotilla.client": "alice", "flotilla.attempts": "1", "flotilla.priority": "normal",
 			"http.response.status_code": "200",
 		} {
-			if v, ok := got[key]; !ok || v.Emit() != want {
-				t.Errorf("%s is %q, want %q", key, v.Emit(), want)
+			if v, ok := got[key]; !ok || v.String() != want {
+				t.Errorf("%s is %q, want %q", key, v.String(), want)
 			}
 		}
 		if org := got["flotilla.org"].AsString(); org != "high" && org != "low" {
 			t.Errorf("org %q", org)
 		}
 		for key, v := range got {
-			if text := v.Emit(); strings.Contains(text, "secret") || strings.Contains(text, "flk_") || strings.Contains(text, "Hello") {
+			if text := v.String(); strings.Contains(text, "secret") || strings.Contains(text, "flk_") || strings.Contains(text, "Hello") {
 				t.Errorf("%s tells %s", key, text)
 			}
 		}

@@ -196,15 +196,19 @@ func (s *shell) passes(w http.ResponseWriter, r *http.Request, page bool) bool {
 	return true
 }
 
-// stranger answers somebody who has no good key.
+// stranger answers somebody who has no good key, in the words of the API
+// (facts/claude-api.md 4.5).
 func (s *shell) stranger(w http.ResponseWriter, v *visit, err error) {
 	v.record.Kind = kindAuthentication
-	if errors.Is(err, ErrNoKey) || errors.Is(err, ErrBadKey) {
-		writeError(w, http.StatusUnauthorized, v.record.Kind, err.Error())
-		return
+	switch {
+	case errors.Is(err, ErrNoKey):
+		writeError(w, http.StatusUnauthorized, kindAuthentication, "x-api-key header is required")
+	case errors.Is(err, ErrBadKey):
+		writeError(w, http.StatusUnauthorized, kindAuthentication, "API key is invalid.")
+	default:
+		v.record.Kind, v.record.Cause = kindAPI, err
+		writeError(w, http.StatusInternalServerError, kindAPI, "Internal server error")
 	}
-	v.record.Kind, v.record.Cause = kindAPI, err
-	writeError(w, http.StatusInternalServerError, kindAPI, "Internal server error")
 }
 
 // counted is a ResponseWriter that remembers the status.
