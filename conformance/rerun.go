@@ -1,0 +1,5 @@
+package main
+
+import "context"
+
+func (r *run) reruns(context.Context) error { return nil }
