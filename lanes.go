@@ -160,16 +160,29 @@ func (f *Fleet) shareSlots(now time.Duration) {
 			continue
 		}
 		g.asking = true
-		want := 0
-		if f.backlog() {
-			want = g.limit
-		}
-		want = max(want, f.flyingIn(g))
+		want := f.slotsWanted(g)
 		f.flights.Go(func() {
 			held, target, err := f.askSlots(g, want)
 			f.inbox.put(message{run: func(now time.Duration) { f.leased(now, i, held, target, err) }})
 		})
 	}
+}
+
+// lineSlots is how many slots of a cap a fleet with open lines holds ready, and at
+// least as many again as are in use: a call that comes while others have them all
+// would wait for a second or two.
+const lineSlots = 8
+
+// slotsWanted is how many slots of a group could be used now.
+func (f *Fleet) slotsWanted(g *group) int {
+	flying := f.flyingIn(g)
+	switch {
+	case f.backlog():
+		return max(g.limit, flying)
+	case slices.ContainsFunc(f.streams, func(s *stream) bool { return s.line != nil && !s.closed }):
+		return max(min(max(2*flying, lineSlots), g.limit), flying)
+	}
+	return flying
 }
 
 // leased takes in a share: the core keeps to it at once; what it is to give up
@@ -216,7 +229,7 @@ func (f *Fleet) flyingIn(g *group) int {
 // backlog reports whether more slots could be used: there are calls not in
 // flight, or a source may give more at any moment.
 func (f *Fleet) backlog() bool {
-	return len(f.calls) > len(f.attempts) || slices.ContainsFunc(f.streams, func(s *stream) bool { return !s.ended() && !s.closed && !s.eof })
+	return len(f.calls) > len(f.attempts) || slices.ContainsFunc(f.streams, func(s *stream) bool { return s.line == nil && !s.ended() && !s.closed && !s.eof })
 }
 
 // PauseLane holds a lane, so that it takes no calls or batches, or lets it go on.

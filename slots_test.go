@@ -80,6 +80,34 @@ func TestAnIdleFleetWantsNoSlots(t *testing.T) {
 	})
 }
 
+// A line that waits for calls holds a few slots ready and leaves the rest to
+// others; calls that wait want them all.
+func TestAnIdleLineWantsFewSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			return after(20*time.Second, req, http.StatusOK, answerOf("m", 5))
+		})
+		slots := &pot{}
+		cfg.Slots = slots
+		fleet := newFleet(t, cfg)
+		line := newLine(t, fleet, flotilla.LineOptions{})
+		ask(t, line, request(0).Body)
+		time.Sleep(5 * time.Second)
+		if want, _ := slots.wants(); want != 8 {
+			t.Errorf("an idle line wants %d slots", want)
+		}
+		var wg sync.WaitGroup
+		for i := range 40 {
+			wg.Go(func() { ask(t, line, request(i).Body) })
+		}
+		time.Sleep(1500 * time.Millisecond)
+		if want, _ := slots.wants(); want != flotilla.DefaultConc("haiku") {
+			t.Errorf("with calls waiting %d slots are wanted", want)
+		}
+		wg.Wait()
+	})
+}
+
 // Slots that cannot be had end the run with the reason, at the start as later;
 // a journal that does not answer counts as one that cannot.
 func TestSlotsFail(t *testing.T) {
