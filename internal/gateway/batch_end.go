@@ -39,7 +39,7 @@ func (run *batchRun) end() error {
 		return err
 	}
 	b.step(stepEnded)
-	for _, end := range []string{endOut, endRejected, endKnown, endSum} {
+	for _, end := range []string{endOut, endRejected, endKnown} {
 		_ = os.Remove(b.files.name(run.id, end)) // the sweep takes what stays
 	}
 	return nil

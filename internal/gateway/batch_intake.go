@@ -116,9 +116,9 @@ func (in *intake) end() {
 	}
 }
 
-// twin is a batch of the same requests that an earlier gateway has not ended: a
-// script that is run again after a crash is given it, and pays for nothing twice.
-// Each is given once.
+// twin is a batch of the same requests that an earlier gateway has not ended, and
+// this one may have: a script that is run again after a crash is given it, and
+// pays for nothing twice. Each is given once.
 func (b *batches) twin(rec *journal.ClientBatch, sum string) (twin journal.ClientBatch, found bool, err error) {
 	list, err := b.journal.ClientBatches(context.Background(), rec.Client)
 	if err != nil {
@@ -128,7 +128,7 @@ func (b *batches) twin(rec *journal.ClientBatch, sum string) (twin journal.Clien
 	defer b.mu.Unlock()
 	for i := len(list) - 1; i >= 0; i-- { // the oldest first
 		r := &list[i]
-		if !b.inherited[r.ID] || !r.Ended.IsZero() || !r.CancelInitiated.IsZero() || !alike(r, rec) {
+		if !b.inherited[r.ID] || !r.Deleted.IsZero() || !r.CancelInitiated.IsZero() || !alike(r, rec) {
 			continue
 		}
 		if text, err := os.ReadFile(b.files.name(r.ID, endSum)); err == nil && string(text) == sum {
