@@ -91,6 +91,7 @@ func New(ctx context.Context, cfg Config) (*Gateway, error) {
 		if err != nil {
 			return nil, fmt.Errorf("going on with batches: %w", err)
 		}
+		own.cache = g.cache
 		g.own, g.batches = own, own
 	}
 	return g, nil

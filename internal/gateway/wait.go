@@ -74,10 +74,7 @@ func (a *ask) priority(h http.Header, caller Caller, _ time.Time) *apiError {
 	if !given {
 		return nil
 	}
-	most := caller.Priority
-	if caller.Name == Local {
-		most = flotilla.Interactive
-	}
+	most := max(caller.Highest, caller.Priority)
 	for p, name := range priorities {
 		if !strings.EqualFold(value, name) {
 			continue

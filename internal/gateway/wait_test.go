@@ -28,8 +28,13 @@ func TestReadAsk(t *testing.T) {
 		"interactive, local":   {local, map[string]string{headerPriority: "Interactive"}, ask{Priority: flotilla.Interactive, MaxWait: usualWait}},
 		"lower than its key":   {limited, map[string]string{headerPriority: "bulk"}, ask{Priority: flotilla.Bulk, MaxWait: usualWait}},
 		"as its key":           {limited, map[string]string{headerPriority: " normal "}, ask{Priority: flotilla.Normal, MaxWait: usualWait}},
-		"prefer":               {local, map[string]string{headerPrefer: "fast"}, ask{Priority: flotilla.Normal, Prefer: flotilla.Fast, PreferGiven: true, MaxWait: usualWait}},
-		"max-wait in seconds":  {local, map[string]string{headerMaxWait: "1.5"}, ask{Priority: flotilla.Normal, MaxWait: 1500 * time.Millisecond}},
+		"higher, as its key may": {
+			Caller{Name: "team", Priority: flotilla.Normal, Highest: flotilla.Interactive},
+			map[string]string{headerPriority: "interactive"},
+			ask{Priority: flotilla.Interactive, MaxWait: usualWait},
+		},
+		"prefer":              {local, map[string]string{headerPrefer: "fast"}, ask{Priority: flotilla.Normal, Prefer: flotilla.Fast, PreferGiven: true, MaxWait: usualWait}},
+		"max-wait in seconds": {local, map[string]string{headerMaxWait: "1.5"}, ask{Priority: flotilla.Normal, MaxWait: 1500 * time.Millisecond}},
 		"max-wait over the SDK's timeout": {
 			local, map[string]string{headerMaxWait: "2h", "X-Stainless-Timeout": "60"}, ask{Priority: flotilla.Normal, MaxWait: 2 * time.Hour},
 		},
