@@ -45,9 +45,9 @@ func TestBrowserLiveJob(t *testing.T) {
 	for _, theme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 390} {
 			b.window(width, 900, theme)
-			for _, p := range []string{"", "jobs/" + key, "recent", "limits", "experiments", "experiments/latency-peak", "guidelines"} {
+			for _, p := range []string{"", "jobs/" + key, "calls", "limits", "experiments", "experiments/latency-peak", "guidelines"} {
 				b.do("open "+p, chromedp.Navigate(s.url+"/#/"+p))
-				b.until("the page "+p, `document.querySelector("main") && document.querySelector("main").innerText.length > 20 && !/reading…/.test(document.querySelector("main").innerText)`)
+				b.until("the page "+p, `document.querySelector("main") && document.querySelector("main").innerText.length > 20 && !/reading…|No such page/.test(document.querySelector("main").innerText)`)
 				b.fits(fmt.Sprintf("%q at %d px", p, width))
 				b.shot(fmt.Sprintf("page-%s-%s-%d", strings.ReplaceAll(strings.Replace(p, key, "job", 1), "/", "-"), theme, width))
 			}

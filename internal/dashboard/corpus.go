@@ -23,6 +23,10 @@ type corpus struct {
 	seen     [256]uint64 // how often each byte is in the text
 
 	prompt, answer []uint32 // the document of a row, from 1; 0: none
+	moved          int      // how often a document took the place of another
+
+	known map[string]*remembered // of search, by term
+	asked int                    // how often known was asked
 }
 
 // segment is a piece of a corpus.
@@ -58,7 +62,19 @@ func (c *corpus) put(row int, answer bool, text []byte) {
 	if more := row + 1 - len(*of); more > 0 {
 		*of = append(*of, make([]uint32, more)...)
 	}
+	if (*of)[row] > 0 {
+		c.moved++
+	}
 	(*of)[row] = s.first + uint32(len(s.ends))
+}
+
+// documents is how many there are.
+func (c *corpus) documents() uint32 {
+	if len(c.segments) == 0 {
+		return 0
+	}
+	s := c.segments[len(c.segments)-1]
+	return s.first + uint32(len(s.ends))
 }
 
 // room is the segment for so many bytes more.

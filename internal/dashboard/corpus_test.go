@@ -18,6 +18,9 @@ func TestSearchAgainstALookAtEveryText(t *testing.T) {
 		prompts, answers := make([]string, n), make([]string, n)
 		for range rapid.IntRange(0, 400).Draw(t, "puts") {
 			row, answer, text := rapid.IntRange(0, n-1).Draw(t, "row"), rapid.Bool().Draw(t, "answer"), word.Draw(t, "text")
+			if rapid.IntRange(0, 20).Draw(t, "asked meanwhile") == 0 {
+				c.search(terms(word.Draw(t, "earlier query")), rapid.IntRange(1, n).Draw(t, "rows then"))
+			}
 			if rapid.IntRange(0, 60).Draw(t, "long") == 0 {
 				text += strings.Repeat("x", segmentSize/40)
 			}

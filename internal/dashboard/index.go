@@ -200,8 +200,8 @@ type found struct {
 
 // search looks for all terms among n rows, of which so many have settled.
 func (x *textIndex) search(terms [][]byte, n, settled int) found {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
+	x.mu.Lock() // what is found is remembered
+	defer x.mu.Unlock()
 	f := found{rows: x.corpus.search(terms, n), searched: "answers"}
 	have, want := min(x.answered, settled), settled
 	if x.reader != nil {

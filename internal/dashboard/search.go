@@ -43,24 +43,119 @@ func (n *needle) in(text []byte, from int) int {
 	return -1
 }
 
-// search is the set of the rows, n in all, whose documents have every term.
+// fewRows is which part of all rows is few: looking into each of them then costs
+// less than going through all text.
+const fewRows = 4
+
+// search is the set of the rows, n in all, whose documents have every term. The
+// rarest term goes first. What is found of one is remembered: the next page of a
+// list, or the next letter of another word, costs nothing.
 func (c *corpus) search(terms [][]byte, n int) rowSet {
 	set := newRowSet(n)
-	if len(terms) == 0 {
-		set.fill(n)
-		return set
-	}
+	set.fill(n)
 	needles := make([]needle, len(terms))
 	for i, t := range terms {
 		needles[i] = c.needle(t)
 	}
-	// The rarest first: the others are then looked for only in the rows that have it.
 	slices.SortFunc(needles, func(a, b needle) int { return cmp.Or(cmp.Compare(a.seen, b.seen), len(b.term)-len(a.term)) })
-	c.scan(&needles[0], set, n)
-	for i := range needles[1:] {
-		c.keep(&needles[i+1], set)
+	left := n
+	for i := range needles {
+		if left < n/fewRows && c.known[string(needles[i].term)] == nil {
+			c.keep(&needles[i], set)
+		} else {
+			set.and(c.with(&needles[i], n))
+		}
+		left = set.count()
 	}
 	return set
+}
+
+// remembered is the rows that have a term, as far as documents have been gone
+// through for it.
+type remembered struct {
+	rows      rowSet
+	documents uint32
+	moved     int // corpus.moved then: a document that lost its place may have been why a row is in
+	used      int
+}
+
+// termsKept is how many terms are remembered: each takes a bit a row.
+const termsKept = 32
+
+// with is the rows that have a term. It goes through what came since it was
+// asked last.
+func (c *corpus) with(term *needle, n int) rowSet {
+	c.asked++
+	r := c.known[string(term.term)]
+	if r == nil || r.moved != c.moved {
+		r = &remembered{moved: c.moved}
+		c.remember(term, r)
+	}
+	if more := len(newRowSet(max(n, len(c.prompt), len(c.answer)))) - len(r.rows); more > 0 {
+		r.rows = append(r.rows, make(rowSet, more)...)
+	}
+	c.scan(term, r)
+	r.used = c.asked
+	return r.rows
+}
+
+// remember keeps what is found of a term, in place of what was asked longest ago.
+func (c *corpus) remember(term *needle, r *remembered) {
+	if c.known == nil {
+		c.known = map[string]*remembered{}
+	}
+	if len(c.known) >= termsKept {
+		oldest := ""
+		for t, k := range c.known {
+			if oldest == "" || k.used < c.known[oldest].used {
+				oldest = t
+			}
+		}
+		delete(c.known, oldest)
+	}
+	c.known[string(term.term)] = r
+}
+
+// scan goes through the documents that came since, and adds the rows that have
+// the term.
+func (c *corpus) scan(term *needle, r *remembered) {
+	segments := c.segments
+	for len(segments) > 0 && segments[0].first+uint32(len(segments[0].ends)) <= r.documents {
+		segments = segments[1:]
+	}
+	var mu sync.Mutex
+	atOnce(len(segments), func(next func() (int, bool)) {
+		mine := make(rowSet, len(r.rows))
+		for i, ok := next(); ok; i, ok = next() {
+			c.scanSegment(segments[i], term, r.documents, mine)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		r.rows.or(mine)
+	})
+	r.documents = c.documents()
+}
+
+// scanSegment goes through the documents of a segment from a number on.
+func (c *corpus) scanSegment(s *segment, term *needle, from uint32, set rowSet) {
+	at, doc := 0, 0
+	if from > s.first {
+		doc = int(from - s.first)
+		at = int(s.ends[doc-1])
+	}
+	for {
+		if at = term.in(s.text, at); at < 0 {
+			return
+		}
+		for s.ends[doc] <= uint32(at) {
+			doc++
+		}
+		owner := s.owner[doc]
+		if c.stands(owner, s.first+uint32(doc)+1) {
+			set.add(int(owner / 2))
+		}
+		at = int(s.ends[doc])
+	}
 }
 
 // atOnce does something for each of n parts, on all processors.
@@ -75,36 +170,6 @@ func atOnce(n int, do func(next func() (part int, ok bool))) {
 		work.Go(func() { do(next) })
 	}
 	work.Wait()
-}
-
-// scan adds the rows, of n, that have a term.
-func (c *corpus) scan(term *needle, set rowSet, n int) {
-	var mu sync.Mutex
-	atOnce(len(c.segments), func(next func() (int, bool)) {
-		mine := make(rowSet, len(set))
-		for i, ok := next(); ok; i, ok = next() {
-			c.scanSegment(c.segments[i], term, mine, n)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		set.or(mine)
-	})
-}
-
-func (c *corpus) scanSegment(s *segment, term *needle, set rowSet, n int) {
-	for at, doc := 0, 0; ; {
-		if at = term.in(s.text, at); at < 0 {
-			return
-		}
-		for s.ends[doc] <= uint32(at) {
-			doc++
-		}
-		owner := s.owner[doc]
-		if row := int(owner / 2); row < n && c.stands(owner, s.first+uint32(doc)+1) {
-			set.add(row)
-		}
-		at = int(s.ends[doc])
-	}
 }
 
 // keepPart is how many words of a set one processor looks through at a time.
