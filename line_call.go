@@ -22,9 +22,12 @@ type lineCall struct {
 
 	// The loop's.
 	id      sched.CallID
-	expired bool  // its MaxWait is over: it is not sent again
-	handed  bool  // Do has returned
-	verdict error // what Do is to say once the call is out of the core; nil: by its Settle
+	expired bool     // its MaxWait is over: it is not sent again
+	handed  bool     // Do has returned
+	broke   *attempt // its newest attempt, where that got no answer; nil: it got one
+	tries   int      // attempts that ended
+	doubts  bool     // one of them may have been answered and billed
+	verdict error    // what Do is to say once the call is out of the core; nil: by its Settle
 }
 
 // turn is what the caller's goroutine is to do next: carry an attempt out, or
@@ -213,6 +216,11 @@ func (f *Fleet) dropLine(c *call) {
 func (f *Fleet) lineEnded(now time.Duration, c *call, a *attempt) {
 	lc := c.line
 	lc.handed = lc.handed || a.handed
+	lc.tries++
+	lc.doubts = lc.doubts || a.answer.inDoubt()
+	if lc.broke = nil; a.answer.failed != nil {
+		lc.broke = a
+	}
 	switch {
 	case a.answer.succeeded():
 	case a.answer.source != nil && lc.verdict == nil:

@@ -135,6 +135,28 @@ func TestLineStorm(t *testing.T) {
 	})
 }
 
+// A call whose exchanges all break is told so, and whether it may have been billed.
+func TestLineWithoutConnection(t *testing.T) {
+	for name, sent := range map[string]bool{"reset": true, "refused": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				fleet := newFleet(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+					if sent {
+						sendBody(req)
+					}
+					return nil, errReset
+				}))
+				line := newLine(t, fleet, flotilla.LineOptions{})
+				_, err := line.Do(t.Context(), flotilla.Call{Body: request(1).Body, MaxWait: 5 * time.Minute})
+				var te *flotilla.TransportError
+				if !errors.As(err, &te) || te.InDoubt != sent || te.Attempts < 2 || te.Error() != errReset.Error() {
+					t.Errorf("%v: %+v", err, te)
+				}
+			})
+		})
+	}
+}
+
 // The wait that is told is no shorter than what the limits need.
 func TestLineWaitsForLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -97,13 +97,17 @@ func (f *Fleet) refuseUnpaid(now time.Duration, s *stream) {
 	}
 }
 
-// waitError says why a call could not go in time.
+// waitError says why a call could not go in time: a cap, connections that break,
+// else what holds the lanes.
 func (f *Fleet) waitError(now time.Duration, c *call) error {
 	s, worst := c.stream, c.row.Facts.Worst
 	for _, id := range s.ledgers {
 		if limit, spent, reserved := f.core.Ledger(id); limit >= 0 && Money(spent+reserved)+worst > Money(limit) {
 			return f.capError(s, id, worst)
 		}
+	}
+	if a := c.line.broke; a != nil {
+		return &TransportError{Err: a.answer.err, InDoubt: c.line.doubts, Attempts: c.line.tries}
 	}
 	return f.outlookError(now, f.outlook(c.line))
 }
