@@ -229,7 +229,7 @@ func (v *server) open(ctx context.Context, dir, mark string) (err error) {
 
 // potsOf is what a caller may spend from besides the gateway's own caps.
 func (v *server) potsOf(ctx context.Context, c gateway.Caller) ([]*flotilla.Pot, error) {
-	pot, err := v.budgets.Of(ctx, c)
+	pot, err := v.budgets.Of(ctx, c.Name)
 	if err != nil || pot == nil {
 		return nil, err
 	}

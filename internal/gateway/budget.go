@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/journal"
 )
 
 // budgetLook is how often budgets look whether a day has begun, on real time.
@@ -72,29 +73,52 @@ func (b *Budgets) Close() {
 	<-b.done
 }
 
-// Of is the pot of a caller. What the client spent of the day before, in whatever
-// process, counts. nil: it is Local, whose money is the gateway's.
-func (b *Budgets) Of(ctx context.Context, c Caller) (Pot, error) {
-	if c.Name == Local {
+// Of is the pot of a client, by its name. What it may spend of a day is as the
+// book has it, and what it has spent in whatever process counts. nil: it is Local,
+// whose money is the gateway's.
+func (b *Budgets) Of(ctx context.Context, client string) (Pot, error) {
+	if client == Local {
 		return nil, nil
+	}
+	all, err := b.cfg.Book.Clients(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("what %s may spend: %w", client, err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if got := b.pots[c.Name]; got != nil {
-		got.allow(c.MaxPerDay)
+	b.allow(all)
+	if got := b.pots[client]; got != nil {
 		return got.pot, nil
 	}
 	now := b.cfg.Now()
-	spent, err := b.cfg.Book.SpentBy(ctx, c.Name, now)
+	spent, err := b.cfg.Book.SpentBy(ctx, client, now)
 	if err != nil {
-		return nil, fmt.Errorf("what %s has spent today: %w", c.Name, err)
+		return nil, fmt.Errorf("what %s has spent today: %w", client, err)
 	}
-	one := &budget{perDay: c.MaxPerDay, day: dayOf(now), seen: spent}
+	one := &budget{day: dayOf(now), seen: spent, perDay: perDayOf(all, client)}
 	if one.pot, err = b.cfg.Open(ctx, one.limit(), spent); err != nil {
-		return nil, fmt.Errorf("the budget of %s: %w", c.Name, err)
+		return nil, fmt.Errorf("the budget of %s: %w", client, err)
 	}
-	b.pots[c.Name] = one
+	b.pots[client] = one
 	return one.pot, nil
+}
+
+// perDayOf is what a client may spend of a day; 0: as much as it likes. Of one
+// whose keys are all revoked it is the last key's: its batches go on.
+func perDayOf(all []journal.Client, client string) (perDay flotilla.Money) {
+	for i := range all {
+		if all[i].Name == client {
+			perDay = all[i].MaxPerDay // of one name at most the last is not revoked
+		}
+	}
+	return perDay
+}
+
+// allow takes in budgets that were changed.
+func (b *Budgets) allow(all []journal.Client) {
+	for name, one := range b.pots {
+		one.allow(perDayOf(all, name))
+	}
 }
 
 // Spent is what clients have spent of the day, of those that have called.
@@ -133,17 +157,16 @@ func (b *Budgets) look(ctx context.Context) {
 	}
 }
 
-// reread takes in budgets that were changed.
+// reread looks whether budgets were changed.
 func (b *Budgets) reread(ctx context.Context) {
 	all, err := b.cfg.Book.Clients(ctx)
-	b.failed(ctx, "budgets cannot be read", "", err)
+	if err != nil {
+		b.failed(ctx, "budgets cannot be read", "", err)
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i := range all {
-		if one := b.pots[all[i].Name]; one != nil && all[i].Revoked.IsZero() {
-			one.allow(all[i].MaxPerDay)
-		}
-	}
+	b.allow(all)
 }
 
 func (b *Budgets) failed(ctx context.Context, what, client string, err error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/flotilla-llm/flotilla/price"
 )
 
-// purse is a pot and its book in memory: it spends as a fleet does.
+// pursed is a pot and its book in memory: it spends as a fleet does.
 type pursed struct {
 	limit, spent flotilla.Money
 	days         map[time.Time]flotilla.Money
@@ -58,7 +58,7 @@ func TestBudgetPerDayHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const perDay = 10 * price.Dollar
 		p := &pursed{days: map[time.Time]flotilla.Money{}, now: time.Date(2026, 10, 24, 20, 0, 0, 0, time.Local)}
-		alice := Caller{Name: "alice", MaxPerDay: perDay}
+		p.clients = []journal.Client{{Name: "alice", MaxPerDay: perDay}}
 		b := p.budgets()
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			p.now = p.now.Add(time.Duration(rapid.IntRange(0, 5*3600).Draw(t, "seconds")) * time.Second)
@@ -68,7 +68,7 @@ func TestBudgetPerDayHolds(t *testing.T) {
 			case 1, 2:
 				b.look(context.Background())
 			}
-			if _, err := b.Of(context.Background(), alice); err != nil {
+			if _, err := b.Of(context.Background(), "alice"); err != nil {
 				t.Fatal(err)
 			}
 			p.spend(flotilla.Money(rapid.Int64Range(0, int64(3*price.Dollar)).Draw(t, "spends")))
@@ -85,8 +85,9 @@ func TestBudgetPerDayHolds(t *testing.T) {
 func TestBudgetOfTheNextDay(t *testing.T) {
 	p := &pursed{days: map[time.Time]flotilla.Money{}, now: time.Date(2026, 10, 24, 23, 0, 0, 0, time.Local)}
 	p.days[dayOf(p.now)] = 4 * price.Dollar // before this process
-	b, alice := p.budgets(), Caller{Name: "alice", MaxPerDay: 10 * price.Dollar}
-	if _, err := b.Of(context.Background(), alice); err != nil {
+	p.clients = []journal.Client{{Name: "alice", MaxPerDay: 10 * price.Dollar}}
+	b := p.budgets()
+	if _, err := b.Of(context.Background(), "alice"); err != nil {
 		t.Fatal(err)
 	}
 	p.spend(7 * price.Dollar)
@@ -114,8 +115,8 @@ func TestBudgetOfTheNextDay(t *testing.T) {
 // A budget that another process changes holds from the next look on.
 func TestBudgetThatChanges(t *testing.T) {
 	p := &pursed{days: map[time.Time]flotilla.Money{}, now: time.Date(2026, 10, 24, 12, 0, 0, 0, time.Local)}
-	b, alice := p.budgets(), Caller{Name: "alice"}
-	if _, err := b.Of(context.Background(), alice); err != nil {
+	b := p.budgets()
+	if _, err := b.Of(context.Background(), "alice"); err != nil {
 		t.Fatal(err)
 	}
 	p.spend(50 * price.Dollar) // no budget yet
@@ -126,6 +127,24 @@ func TestBudgetThatChanges(t *testing.T) {
 	if p.spent != 60*price.Dollar {
 		t.Errorf("spent %s", p.spent)
 	}
+	// Another key of the name has another budget; what was spent counts.
+	p.clients[0].Revoked = p.now
+	p.clients = append(p.clients, journal.Client{Name: "alice", MaxPerDay: 61 * price.Dollar})
+	if _, err := b.Of(context.Background(), "alice"); err != nil {
+		t.Fatal(err)
+	}
+	p.spend(2 * price.Dollar)
+	p.spend(price.Dollar)
+	if p.spent != 61*price.Dollar {
+		t.Errorf("spent %s", p.spent)
+	}
+	// A key that is revoked leaves its budget to the batches that go on.
+	p.clients[1].Revoked = p.now
+	b.reread(context.Background())
+	p.spend(price.Dollar)
+	if p.spent != 61*price.Dollar {
+		t.Errorf("spent %s after the last key was revoked", p.spent)
+	}
 }
 
 // Callers without a key have no budget of their own, and a book that cannot be
@@ -133,12 +152,12 @@ func TestBudgetThatChanges(t *testing.T) {
 func TestBudgetOfNobody(t *testing.T) {
 	p := &pursed{days: map[time.Time]flotilla.Money{}, now: time.Now()}
 	b := p.budgets()
-	if pot, err := b.Of(context.Background(), local); pot != nil || err != nil {
+	if pot, err := b.Of(context.Background(), Local); pot != nil || err != nil {
 		t.Error(pot, err)
 	}
 	broken := errors.New("no money left on earth")
 	b.cfg.Open = func(context.Context, flotilla.Money, flotilla.Money) (Pot, error) { return nil, broken }
-	if _, err := b.Of(context.Background(), Caller{Name: "alice", MaxPerDay: 1}); !errors.Is(err, broken) {
+	if _, err := b.Of(context.Background(), "alice"); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }
