@@ -25,7 +25,19 @@
 // else; one that is left running is named in the [Report], and the next run
 // takes it over.
 //
+// Programs that make calls one by one, such as a server for others, use a
+// [Line]: a caller's calls at one priority, answered as they arrive, streams byte
+// for byte. [Fleet.Transport] is the same behind an http.Client, so that any SDK
+// of the API goes through the fleet. Lines, Dispatches and Carries may share
+// money by a [Pot]; [Fleet.Forward] passes on what costs nothing.
+//
 // # Known limitations
+//
+// A line keeps no intent of each call: after a crash all that is left of its open
+// blocks of money, some calls' worth, is in doubt, and which calls it was for is
+// not known. What the caller of a stream reads slowly holds its place in a lane
+// meanwhile. Ledgers of jobs that ended, 40 bytes each, stay until the fleet is
+// closed.
 //
 // An iterator is pulled some ten thousand requests or 64 MiB ahead, with batches
 // up to 192 MiB more, so requests must not depend on results. Two processes that
