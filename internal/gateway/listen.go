@@ -102,7 +102,7 @@ func inShape(p []byte) []byte {
 	}
 	message := "the request could not be read"
 	if strings.HasPrefix(status, "431") {
-		message = fmt.Sprintf("the headers of the request are larger than %d KB", headerMost>>10)
+		message = headTooLarge
 	}
 	return rawError(status, kindInvalid, message, "")
 }

@@ -182,9 +182,25 @@ func (s *shell) admit(v *visit, caller Caller) {
 // who asks.
 func (s *shell) nothing(w http.ResponseWriter, r *http.Request, v *visit) { s.api.ServeHTTP(w, r) }
 
-// passes refuses what a browser was made to send.
+// headSize is about how many bytes the head of a request has.
+func headSize(r *http.Request) (n int) {
+	n = len(r.RequestURI)
+	for name, values := range r.Header {
+		for _, v := range values {
+			n += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	return n
+}
+
+var headTooLarge = fmt.Sprintf("the headers of the request are larger than %d KB", headerMost>>10)
+
+// passes refuses what is too large, and what a browser was made to send.
 func (s *shell) passes(w http.ResponseWriter, r *http.Request, page bool) bool {
 	switch {
+	case headSize(r) > headerMost:
+		writeError(w, http.StatusRequestHeaderFieldsTooLarge, kindInvalid, headTooLarge, "Connection", "close")
+		return false
 	case !s.ours(r.Host):
 		writeError(w, http.StatusForbidden, kindPermission,
 			"this gateway listens for this machine alone, and the request was for another host; serve --allow-host NAME adds a name")
