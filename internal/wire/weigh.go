@@ -2,6 +2,8 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -52,12 +54,27 @@ func (l *load) add(raw []byte) {
 	}
 }
 
+// plain weighs text without escapes: eight bytes a step as long as they are
+// ASCII, of which digits alone weigh more than the rest.
 func (l *load) plain(s []byte) {
-	var u uint64
-	for _, c := range s {
-		u += uint64(weights[c])
+	var u, digits int
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		x := binary.LittleEndian.Uint64(s[i:])
+		if x&highs != 0 {
+			for _, c := range s[i : i+8] {
+				u += int(weights[c])
+			}
+			continue
+		}
+		// Below 0x80, adding 0x50 reaches the high bit from '0' on, 0x46 from ':' on.
+		digits += bits.OnesCount64((x + ones*(0x80-'0')) &^ (x + ones*(0x80-':')) & highs)
+		u += 8 * unit / 4
 	}
-	l.units += int64(u)
+	for _, c := range s[i:] {
+		u += int(weights[c])
+	}
+	l.units += int64(u + digits*(unit/3-unit/4))
 	l.bytes += int64(len(s))
 }
 
