@@ -88,7 +88,6 @@ func (s *shop) begin() {
 	if s.gateway, err = New(s.t.Context(), cfg); err != nil {
 		s.t.Fatal(err)
 	}
-	s.gateway.own.cache = s.gateway.cache
 }
 
 // close ends all of it as a stop of the program does.

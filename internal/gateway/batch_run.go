@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,15 +23,18 @@ type batchRun struct {
 	expires  time.Time
 	canceled chan struct{} // closed: its end was asked for
 	once     sync.Once
-	broke    atomic.Bool // its money is spent for good: what is left errors
+	broke    atomic.Bool   // its money is spent for good: what is left errors
+	shut     time.Duration // the next pause of pauseShut
 }
 
 // Pauses before a batch is tried again, on real time: it could not be carried to
 // its end, and nothing tells when it can.
 const (
 	pauseFault  = 30 * time.Second // journal or disk
-	pauseHeld   = time.Minute      // another gateway carries it, or its lanes are closed
-	pauseBudget = 10 * time.Second // others have reserved the money, or a day's is spent
+	pauseHeld   = time.Minute      // another gateway carries it
+	pauseBudget = 10 * time.Second // others have reserved the money
+	pauseShut   = time.Minute      // its lanes are closed, or a day's money is spent: doubled each time …
+	pauseLong   = 16 * time.Minute // … up to here
 )
 
 // overdue is how long after it expired a batch has for the ends of its batches at
@@ -72,6 +76,7 @@ func (run *batchRun) expired() bool { return !run.b.now().Before(run.expires) }
 
 // carry tries until the batch has ended, or the gateway closes.
 func (run *batchRun) carry(ctx context.Context) {
+	run.shut = pauseShut
 	for ctx.Err() == nil {
 		again, err := run.try(ctx)
 		switch {
@@ -159,7 +164,14 @@ func (run *batchRun) rows(ctx context.Context, rec *journal.ClientBatch) (again 
 	case report.Cause == flotilla.CapReached:
 		return run.short(ctx, report.Budget)
 	}
-	return pauseHeld, nil
+	return run.waitLonger(), nil
+}
+
+// waitLonger is the pause where nothing of the batch's own can change anything.
+func (run *batchRun) waitLonger() (again time.Duration) {
+	again = run.shut
+	run.shut = min(2*run.shut, pauseLong)
+	return again
 }
 
 // short decides what becomes of a batch that a cap holds: where the money is
@@ -171,25 +183,26 @@ func (run *batchRun) short(ctx context.Context, budget *flotilla.BudgetExceededE
 		needs = max(budget.Needs, 1)
 	}
 	if budget != nil && budget.Per > 0 {
-		return pauseBudget, nil
+		return run.waitLonger(), nil
 	}
 	shared, own, err := run.b.potsOf(ctx, Caller{Name: run.client})
 	if err != nil {
 		return 0, err
 	}
 	bounded := false
-	for i, pot := range append(append([]*flotilla.Pot(nil), own...), shared...) {
+	for i, pot := range slices.Concat(shared, own) {
 		limit, spent, _, err := pot.State(ctx)
 		if err != nil {
 			return 0, err
 		}
-		if limit < 0 {
-			continue
-		}
-		bounded = true
-		if spent+needs > limit {
-			run.broke.Store(i >= len(own))
+		bounded = bounded || limit >= 0
+		switch {
+		case limit < 0 || spent+needs <= limit:
+		case i < len(shared):
+			run.broke.Store(true)
 			return pauseBudget, nil
+		default:
+			return run.waitLonger(), nil
 		}
 	}
 	run.broke.Store(!bounded) // a cap that somebody set on the job

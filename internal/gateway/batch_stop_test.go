@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -201,5 +202,57 @@ func TestMoneySpent(t *testing.T) {
 			t.Errorf("a create without money: %s", said(r))
 		}
 		leaves(s, 1)
+	})
+}
+
+// Money of a day that is spent is waited for: what is left goes the next day.
+func TestMoneyOfTheDaySpent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t, emulator.Options{})
+		var pot *flotilla.Pot
+		s.fit = func(c *Config) {
+			var err error
+			if pot, err = c.Fleet.Pot(t.Context(), flotilla.USD(0.02), 0); err != nil {
+				t.Fatal(err)
+			}
+			c.PotsOf = func(context.Context, Caller) ([]*flotilla.Pot, error) { return []*flotilla.Pot{pot}, nil }
+		}
+		s.open()
+		defer s.close()
+		id := s.made("ann", prompts("x", 400))
+		time.Sleep(6 * time.Hour)
+		if r := s.ask("ann", "GET", batchesPath+"/"+id, nil); r.get("processing_status").Str != "in_progress" {
+			t.Errorf("without money it is %s", r.body)
+		}
+		if rows, _ := s.billed(); rows == 0 || rows == 400 {
+			t.Errorf("%d rows are answered", rows)
+		}
+		pot.SetLimit(flotilla.USD(1)) // midnight
+		if end := s.ended("ann", id); end.get("request_counts.succeeded").Int() != 400 {
+			t.Errorf("it ended as %s", end.body)
+		}
+	})
+}
+
+// Rows in a batch of an org whose key is gone are waited for as long as the batch
+// lives, and have expired then; the others are answered.
+func TestKeyGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t, emulator.Options{})
+		s.open()
+		id := s.made("ann", prompts("x", 300))
+		time.Sleep(20 * time.Second)
+		s.close()
+		s.fleets = func(c *flotilla.Config) { c.Orgs = c.Orgs[:1] }
+		s.open()
+		defer s.close()
+		end := s.ended("ann", id)
+		succeeded, expired := end.get("request_counts.succeeded").Int(), end.get("request_counts.expired").Int()
+		if succeeded == 0 || expired == 0 || succeeded+expired != 300 {
+			t.Errorf("it ended as %s", end.body)
+		}
+		if got := len(s.results("ann", id)); got != 300 {
+			t.Errorf("%d results", got)
+		}
 	})
 }
