@@ -45,6 +45,14 @@ func (k batchBook) Signal(ctx context.Context) (job.Signal, error) {
 	return s, err
 }
 
+// Out keeps the file of a batch's results out of the journal: it goes when the
+// batch has ended, and nobody is to miss it. Without what is known of it, a run
+// that goes on reads all of it.
+func (k batchBook) Out(context.Context, string) (durable int64, err error) { return 0, nil }
+
+// Wrote has nothing to tell.
+func (k batchBook) Wrote(int64) {}
+
 // begun notes which job carries the batch.
 func (run *batchRun) begun(id int64) error {
 	_, err := run.b.change(run.id, func(rec *journal.ClientBatch) bool {
