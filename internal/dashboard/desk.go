@@ -40,6 +40,7 @@ type jobDesk struct {
 	ctx    context.Context // of what is built in the background
 	stop   context.CancelFunc
 	work   sync.WaitGroup
+	closed bool
 }
 
 // endedCounts are the counts of a job that nobody runs.
@@ -66,27 +67,49 @@ func newJobDesk(j *journal.Journal, live func(string) (job.RowReader, bool)) *jo
 
 // close ends what runs in the background.
 func (d *jobDesk) close() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
 	d.stop()
 	d.work.Wait()
+	d.drop(func(*jobView) (text, all bool) { return true, true })
+}
+
+// goOn runs something in the background, unless the desk is closed.
+func (d *jobDesk) goOn(do func()) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for id, v := range d.views {
-		v.text.close()
-		delete(d.views, id)
+	if !d.closed {
+		d.work.Go(do)
 	}
+	return !d.closed
 }
 
 // forget drops what nobody has looked at for a while.
 func (d *jobDesk) forget(now time.Time) {
+	d.drop(func(v *jobView) (text, all bool) {
+		return now.Sub(v.text.used) > indexLife, now.Sub(v.used) > indexLife
+	})
+}
+
+// drop lets go of views, or of their text alone. Text is closed without the lock,
+// since it is waited for.
+func (d *jobDesk) drop(which func(*jobView) (text, all bool)) {
+	var stale []*jobView
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	for id, v := range d.views {
-		if now.Sub(v.text.used) > indexLife {
-			v.text.close()
+		text, all := which(v)
+		if text && !v.text.used.IsZero() {
+			v.text.used = time.Time{}
+			stale = append(stale, v)
 		}
-		if now.Sub(v.used) > indexLife {
+		if all {
 			delete(d.views, id)
 		}
+	}
+	d.mu.Unlock()
+	for _, v := range stale {
+		v.text.close()
 	}
 }
 

@@ -67,6 +67,16 @@ func TestOnlyWeMayAsk(t *testing.T) {
 	}
 }
 
+// Under a path of its own everything is where the page's relative links lead.
+func TestBase(t *testing.T) {
+	s := newShop(t, func(c *Config) { c.Base = "/dash/" })
+	for path, want := range map[string]int{"/dash/": 200, "/dash/api/state": 200, "/api/state": 404, "/": 404, "/dash/api/none": 404} {
+		if w := s.ask("GET", "localhost", path, ""); w.Code != want {
+			t.Errorf("%s: %d, want %d", path, w.Code, want)
+		}
+	}
+}
+
 // On an address that others reach, keys decide, not names.
 func TestAnotherAddressIsAskedByAnyName(t *testing.T) {
 	s := newShop(t, nil)

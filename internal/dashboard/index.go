@@ -39,8 +39,7 @@ func (x *textIndex) update(d *jobDesk, info journal.JobInfo, wait time.Duration)
 	if x.busy == nil {
 		ctx, stop := context.WithCancel(d.ctx)
 		done := make(chan struct{})
-		x.busy, x.stop = done, stop
-		d.work.Go(func() {
+		began := d.goOn(func() {
 			defer stop()
 			x.build(ctx, d, &info)
 			x.building.Lock()
@@ -48,6 +47,12 @@ func (x *textIndex) update(d *jobDesk, info journal.JobInfo, wait time.Duration)
 			x.busy = nil
 			close(done)
 		})
+		if !began {
+			stop()
+			x.building.Unlock()
+			return
+		}
+		x.busy, x.stop = done, stop
 	}
 	busy := x.busy
 	x.building.Unlock()

@@ -145,7 +145,7 @@ func TestRows(t *testing.T) {
 	if got := query("q=new&status=succeeded"); got.Matched != 1 || got.Rows[0].Snippet != "a new answer" || *got.Rows[0].LatencyMS != 800 || *got.Rows[0].Org != "high" {
 		t.Errorf("the answer that stands: %+v", got.Rows)
 	}
-	for _, bad := range []string{"status=done", "offset=-1", "limit=501", "limit=x"} {
+	for _, bad := range []string{"status=done", "offset=-1", "limit=501", "limit=x", "q=" + strings.Repeat("a+", 17)} {
 		if w := s.ask("GET", "localhost", "/api/jobs/"+j.Key+"/rows?"+bad, ""); w.Code != 400 {
 			t.Errorf("%s: %d", bad, w.Code)
 		}

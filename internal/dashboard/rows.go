@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -55,6 +56,9 @@ type rowDetail struct {
 // pageMost is how many rows one answer has at most.
 const pageMost = 500
 
+// maxTerms bounds what one search costs.
+const maxTerms = 16
+
 // indexWait is how long a request waits for rows that settled since the last one
 // to become searchable.
 const indexWait = 100 * time.Millisecond
@@ -70,6 +74,11 @@ func (d *Dashboard) serveRows(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, err.Error())
 		return
 	}
+	words := terms(r.FormValue("q"))
+	if len(words) > maxTerms {
+		writeError(w, http.StatusBadRequest, fmt.Sprintf("at most %d words are searched for", maxTerms))
+		return
+	}
 	v := d.jobs.rowsView(&info, d.cfg.Now())
 	if err := v.tally.catchUp(r.Context(), d.cfg.Journal, &info); err != nil {
 		writeError(w, http.StatusInternalServerError, err.Error())
@@ -81,7 +90,6 @@ func (d *Dashboard) serveRows(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v.text.update(d.jobs, info, indexWait)
-	words := terms(r.FormValue("q"))
 	out := d.search(v, set, words)
 	if out.Rows, err = d.page(r.Context(), v, set.page(offset, limit), words); err != nil {
 		writeError(w, http.StatusInternalServerError, err.Error())

@@ -93,7 +93,7 @@ func (d *Dashboard) state(ctx context.Context, s *flotilla.Snapshot) *state {
 	if d.cfg.Clients != nil {
 		out.Clients = clientsOf(d.cfg.Clients(ctx))
 	}
-	out.Totals = d.totals(ctx)
+	out.Totals = d.totals(ctx, s)
 	return out
 }
 
@@ -108,7 +108,9 @@ func clientsOf(list []ClientState) []clientJSON {
 	return out
 }
 
-func (d *Dashboard) totals(ctx context.Context) (t totalsJSON) {
+// totals adds everything up. The cap is that of the pot, or of the one job there
+// is.
+func (d *Dashboard) totals(ctx context.Context, s *flotilla.Snapshot) (t totalsJSON) {
 	if d.cfg.Snapshot == nil {
 		return t
 	}
@@ -118,6 +120,9 @@ func (d *Dashboard) totals(ctx context.Context) (t totalsJSON) {
 	if c.calls > 0 {
 		per := float64(c.attempts) / float64(c.calls)
 		t.AttemptsPerCall = &per
+	}
+	if s != nil && len(s.Streams) == 1 {
+		t.CapUSD = capMoney(s.Streams[0].Cap)
 	}
 	if d.cfg.Pot != nil {
 		ctx, cancel := context.WithTimeout(ctx, snapshotWait)
