@@ -12,9 +12,11 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,8 +56,6 @@ type Config struct {
 // A Gateway is the API in front of a Fleet.
 type Gateway struct {
 	cfg      Config
-	ctx      context.Context // of what outlives a request
-	cancel   context.CancelFunc
 	lines    lines
 	cache    *cache // nil: no answers of earlier runs are used
 	affinity affinities
@@ -77,7 +77,6 @@ func New(ctx context.Context, cfg Config) (*Gateway, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	g := &Gateway{cfg: cfg, batches: cfg.Batches}
-	g.ctx, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	g.lines.open = map[lineKey]*place{}
 	g.affinity.init()
 	if cfg.Cache && cfg.Journal != nil {
@@ -107,17 +106,33 @@ func (g *Gateway) Drain() {
 }
 
 // Close drains, waits until everything that is under way has been answered or
-// ctx ends, breaks off what is left, and gives the jobs back to the journal.
-// The Fleet stays open.
+// ctx ends, breaks off what is left, and gives the jobs back to the journal,
+// for which it takes up to two seconds more. The Fleet stays open.
 func (g *Gateway) Close(ctx context.Context) error {
 	g.Drain()
+	late, cancel := outlast(ctx, lastDrain)
+	defer cancel()
+	var own error
+	var beside sync.WaitGroup // calls and the rows of batches end in the same time
+	if g.own != nil {
+		beside.Go(func() { own = g.own.close(late) })
+	}
 	g.under.wait(ctx)
 	err := g.lines.close(ctx)
-	if g.own != nil {
-		if e := g.own.close(ctx); err == nil {
-			err = e
-		}
+	g.under.wait(late) // those broken off are still told
+	beside.Wait()
+	return errors.Join(err, own)
+}
+
+// outlast is a context that ends so long after another.
+func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		end := time.AfterFunc(by, cancel)
+		context.AfterFunc(late, func() { end.Stop() })
+	})
+	return late, func() {
+		stop()
+		cancel()
 	}
-	g.cancel()
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -132,7 +133,7 @@ func refuseBroken(e *flotilla.TransportError) *apiError {
 	return &apiError{
 		status: http.StatusGatewayTimeout, kind: kindTimeout,
 		message: "no answer of the provider arrived, and whether the request was billed is unknown: " + e.Error(),
-		header:  []string{headerShouldRetry, "false"},
+		header:  []string{headerShouldRetry, "false", headerAttempts, strconv.Itoa(e.Attempts)},
 	}
 }
 
