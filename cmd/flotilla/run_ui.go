@@ -52,8 +52,9 @@ func (r *runner) show(ctx context.Context, mark string, run *job.Run) error {
 		Dashboard: &u.board, Clients: clients, Loopback: u.outlet.loopback,
 	}), nil)
 	u.ended = make(chan error, 1)
-	go func() { u.ended <- u.outlet.serve(u.http, uiConnections) }()
-	_, _ = fmt.Fprintf(r.err, "flotilla: dashboard at %s/#/jobs/%s\n", u.outlet.url, key)
+	outlet, server, ended := u.outlet, u.http, u.ended
+	go func() { ended <- outlet.serve(server, uiConnections) }()
+	_, _ = fmt.Fprintf(r.err, "flotilla: dashboard at %s/#/jobs/%s\n", outlet.url, key)
 	return nil
 }
 

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"log/slog"
-	"net/http"
 
 	"github.com/flotilla-llm/flotilla/price"
 )
@@ -52,5 +51,5 @@ func (s *shell) logged(rec *Record) {
 	if rec.Cause != nil && (ours || rec.Status < 400) {
 		add(slog.String("cause", rec.Cause.Error()))
 	}
-	s.log.LogAttrs(ctx, level, http.StatusText(rec.Status), attrs...)
+	s.log.LogAttrs(ctx, level, "request", attrs...)
 }
