@@ -48,6 +48,9 @@ func TestBrowserLiveJob(t *testing.T) {
 			for _, p := range []string{"", "jobs/" + key, "calls", "limits", "experiments", "experiments/latency-peak", "guidelines"} {
 				b.do("open "+p, chromedp.Navigate(s.url+"/#/"+p))
 				b.until("the page "+p, `document.querySelector("main") && document.querySelector("main").innerText.length > 20 && !/reading…|No such page/.test(document.querySelector("main").innerText)`)
+				if p == "calls" {
+					b.until("calls in it", `document.querySelectorAll("table.calls tbody tr").length > 5`)
+				}
 				b.fits(fmt.Sprintf("%q at %d px", p, width))
 				b.shot(fmt.Sprintf("page-%s-%s-%d", strings.ReplaceAll(strings.Replace(p, key, "job", 1), "/", "-"), theme, width))
 			}

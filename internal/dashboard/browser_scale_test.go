@@ -38,7 +38,7 @@ func (f *busyLanes) snapshot(context.Context) (flotilla.Snapshot, error) {
 			})
 		}
 	}
-	s.Streams = []flotilla.StreamState{{Client: "ada", Queued: f.rng.IntN(500), InFlight: 30, OldestWait: time.Duration(f.rng.IntN(9000)) * time.Millisecond}}
+	s.Streams = []flotilla.StreamState{{Client: "ada", Queued: f.rng.IntN(500), InFlight: 30, OldestWait: time.Duration(f.rng.IntN(9000)) * time.Millisecond, Cap: -1}}
 	return s, nil
 }
 
