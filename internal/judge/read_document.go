@@ -1,0 +1,67 @@
+package judge
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// documentClaims reads the form json: the one object that fits the schema.
+func (r *Rubric) documentClaims(text string, objects []object) []claim {
+	if whole := strings.TrimSpace(text); gjson.Valid(whole) {
+		objects = []object{{json: whole}}
+	}
+	var fit []string
+	fault := ""
+	for _, o := range objects {
+		if o.json == "" {
+			continue
+		}
+		if wrong := r.misfit(o.json); wrong == "" {
+			fit = append(fit, o.json)
+		} else if fault == "" {
+			fault = wrong
+		}
+	}
+	switch {
+	case len(fit) > 1:
+		return []claim{{inJSON: true, fault: "several JSON objects fit the schema"}}
+	case len(fit) == 1:
+		return []claim{r.fieldOf(gjson.Parse(fit[0]))}
+	case fault != "":
+		return []claim{{inJSON: true, fault: "the JSON does not fit the schema: " + fault}}
+	}
+	return nil
+}
+
+func (r *Rubric) misfit(text string) string {
+	if r.schema == nil && !gjson.Parse(text).IsObject() {
+		return "it is no object"
+	}
+	return conforms(r.schema, []byte(text))
+}
+
+// fieldOf is what statistics count of a document.
+func (r *Rubric) fieldOf(doc gjson.Result) claim {
+	c := claim{inJSON: true}
+	if r.Verdict.Field == "" {
+		return c
+	}
+	var v gjson.Result
+	doc.ForEach(func(k, m gjson.Result) bool {
+		if k.Str == r.Verdict.Field {
+			v = m
+		}
+		return true
+	})
+	switch {
+	case v.Type == gjson.Number && len(r.Verdict.Labels) == 0:
+		c = r.scoreOf(v)
+	case v.Type == gjson.String || v.IsBool():
+		c = r.labelOf(v)
+	default:
+		c.fault = r.Verdict.Field + " is neither a score nor a label"
+	}
+	c.inJSON = true
+	return c
+}
