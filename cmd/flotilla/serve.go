@@ -181,7 +181,12 @@ func (v *server) serve(ctx context.Context, dir string) error {
 	v.sayStopping()
 	err = v.shut(ctx)
 	v.summary()
-	return err
+	select {
+	case <-stopNow(ctx):
+		return exitWith(exitInterrupted, err) // somebody would not wait
+	default:
+		return err
+	}
 }
 
 // clients says who may call: the command alone, where there is one.
