@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -31,27 +32,32 @@ const least = 40
 // compareSuites runs every suite against both targets, fresh ones for each, so
 // that answers, which follow from what was asked before, are the same.
 func (r *run) compareSuites(ctx context.Context) error {
-	suites, err := r.install(ctx)
+	suites, missing, err := r.install(ctx)
 	if err != nil {
 		return err
 	}
-	failed := false
-	for _, s := range suites {
-		good, err := r.compareSuite(ctx, s)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		failed = failed || !good
+	errs := make([]error, len(suites))
+	var wg sync.WaitGroup
+	for i, s := range suites { // each waits for batches most of the time
+		wg.Go(func() {
+			if err := r.compareSuite(ctx, s); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", s.name, err)
+			}
+		})
 	}
-	if failed {
-		return errors.New("the SDKs do not see the same")
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
-	return nil
+	return missing
 }
 
-func (r *run) compareSuite(ctx context.Context, s suite) (bool, error) {
+func (r *run) compareSuite(ctx context.Context, s suite) error {
 	start := time.Now()
 	makers := []func(context.Context) (*target, error){r.direct, r.gateway}
+	if s.name == "go" && !r.standIn {
+		makers = append(makers, r.transport)
+	}
 	got, errs := make([][]outcome, len(makers)), make([]error, len(makers))
 	var wg sync.WaitGroup
 	for i, f := range makers {
@@ -59,17 +65,24 @@ func (r *run) compareSuite(ctx context.Context, s suite) (bool, error) {
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
-		return false, err
+		return err
 	}
-	faults := compare(got[0], got[1])
+	faults := compare(got[0], got[1], "through the gateway")
+	if len(got) > 2 {
+		faults = append(faults, compare(ranIn(got[0], got[2]), got[2], "by fleet.Transport")...)
+	}
 	if n := len(got[0]); r.only == "" && n < least {
 		faults = append(faults, fmt.Sprintf("%d checks are fewer than %d", n, least))
 	}
-	for _, f := range faults {
-		fmt.Printf("%s: %s\n", s.name, f)
+	also := ""
+	if len(got) > 2 {
+		also = fmt.Sprintf(", %d by fleet.Transport", good(got[2]))
 	}
-	fmt.Printf("%-10s  %d checks direct, %d through the gateway, %d faults (%.0f s)\n", s.name, good(got[0]), good(got[1]), len(faults), time.Since(start).Seconds())
-	return len(faults) == 0, nil
+	fmt.Printf("%-10s  %d checks direct, %d through the gateway%s; %d faults (%.0f s)\n", s.name, good(got[0]), good(got[1]), also, len(faults), time.Since(start).Seconds())
+	if len(faults) > 0 {
+		return errors.New(strings.Join(faults, "\n"))
+	}
+	return nil
 }
 
 // ask runs a suite against a target that is made for it.
@@ -85,7 +98,7 @@ func (r *run) ask(ctx context.Context, s suite, to func(context.Context) (*targe
 	}
 	cmd := exec.CommandContext(ctx, s.args[0], args...)
 	cmd.Dir = s.dir
-	cmd.Env = append(append(plainEnv(), s.env...), "CONFORMANCE_URL="+t.url, "CONFORMANCE_KEY="+t.key, "CONFORMANCE_EMULATOR="+t.emulator)
+	cmd.Env = append(slices.Concat(plainEnv(), s.env, t.env), "CONFORMANCE_URL="+t.url, "CONFORMANCE_KEY="+t.key, "CONFORMANCE_EMULATOR="+t.emulator)
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	ran := cmd.Run()
@@ -121,10 +134,21 @@ func good(list []outcome) (n int) {
 	return n
 }
 
-// compare says which checks fail, are missing, or see something else.
-func compare(direct, gateway []outcome) (faults []string) {
+// ranIn are those of some outcomes whose checks others have too.
+func ranIn(list, others []outcome) (out []outcome) {
+	for _, o := range list {
+		if slices.ContainsFunc(others, func(p outcome) bool { return p.Check == o.Check }) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// compare says which checks fail, are missing, or see something else than
+// direct ones.
+func compare(direct, other []outcome, how string) (faults []string) {
 	by := map[string]outcome{}
-	for _, o := range gateway {
+	for _, o := range other {
 		by[o.Check] = o
 	}
 	for _, d := range direct {
@@ -134,12 +158,12 @@ func compare(direct, gateway []outcome) (faults []string) {
 		case !d.OK:
 			faults = append(faults, fmt.Sprintf("%s fails direct: %s\n%s", d.Check, d.Error, d.Trace))
 		case !ok:
-			faults = append(faults, d.Check+" was not run through the gateway")
+			faults = append(faults, d.Check+" was not run "+how)
 		case !g.OK:
-			faults = append(faults, fmt.Sprintf("%s fails through the gateway: %s\n%s", d.Check, g.Error, g.Trace))
+			faults = append(faults, fmt.Sprintf("%s fails %s: %s\n%s", d.Check, how, g.Error, g.Trace))
 		default:
-			if at, one, other := difference("", value(d.Result), value(g.Result)); at != "" {
-				faults = append(faults, fmt.Sprintf("%s: at %s the emulator gives %s, the gateway %s", d.Check, at, one, other))
+			if at, one, another := difference("", value(d.Result), value(g.Result)); at != "" {
+				faults = append(faults, fmt.Sprintf("%s: at %s the emulator gives %s; %s it is %s", d.Check, at, one, how, another))
 			}
 		}
 	}
@@ -186,14 +210,9 @@ func difference(at string, a, b any) (place, one, other string) {
 }
 
 func differentMember(at string, x, y map[string]any) (place, one, other string) {
-	names := map[string]bool{}
-	for k := range x {
-		names[k] = true
-	}
-	for k := range y {
-		names[k] = true
-	}
-	for k := range names {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(x)), maps.Keys(y))
+	slices.Sort(names)
+	for _, k := range slices.Compact(names) {
 		_, has := x[k]
 		_, hasToo := y[k]
 		if has != hasToo {

@@ -21,23 +21,28 @@ type suite struct {
 	env  []string
 }
 
-// install makes the suites ready.
-func (r *run) install(ctx context.Context) ([]suite, error) {
+// install makes the suites ready; missing are those that this machine cannot
+// run.
+func (r *run) install(ctx context.Context) (out []suite, missing error, err error) {
 	how := map[string]func(context.Context) (suite, error){"python": r.python, "typescript": r.typescript, "go": r.golang}
-	var out []suite
 	for _, name := range r.suites {
 		f, ok := how[name]
 		if !ok {
-			return nil, fmt.Errorf("there is no suite %q", name)
+			return nil, nil, fmt.Errorf("there is no suite %q", name)
 		}
 		s, err := f(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("installing the %s SDK: %w", name, err)
+		lacks := &missingError{}
+		switch {
+		case errors.As(err, &lacks):
+			missing = errors.Join(missing, &missingError{name + ": " + lacks.what})
+		case err != nil:
+			return nil, nil, fmt.Errorf("installing the %s SDK: %w", name, err)
+		default:
+			s.name = name
+			out = append(out, s)
 		}
-		s.name = name
-		out = append(out, s)
 	}
-	return out, nil
+	return out, missing, nil
 }
 
 // golang is of the module at hand, whose go.sum pins the SDK.

@@ -23,6 +23,7 @@ type target struct {
 	name     string
 	url, key string
 	emulator string // that answers in the end
+	env      []string
 	stops    []func() error
 }
 
@@ -78,6 +79,15 @@ func (r *run) gateway(ctx context.Context) (*target, error) {
 	t.url = p.url
 	t.stops = append(t.stops, p.stop)
 	return t, nil
+}
+
+// transport is an emulator that the suite sends to by a fleet of its own.
+func (r *run) transport(ctx context.Context) (*target, error) {
+	t, err := r.direct(ctx)
+	if err == nil {
+		t.name, t.env = "transport", []string{"CONFORMANCE_TRANSPORT=1"}
+	}
+	return t, err
 }
 
 // keyIn finds a client key in what serve keys add says.
