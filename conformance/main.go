@@ -29,6 +29,7 @@ type run struct {
 	standIn bool
 	tests   bool
 	rerun   bool
+	renew   bool
 
 	home    string // this directory
 	scratch string // gone at the end
@@ -59,6 +60,7 @@ func mainly(ctx context.Context, args []string) (err error) {
 	fs.BoolVar(&r.standIn, "stand-in", false, "put a bare reverse proxy in the gateway's place, to see that the suites agree with themselves")
 	fs.BoolVar(&r.tests, "sdk-tests", false, "run the Go SDK's own tests")
 	fs.BoolVar(&r.rerun, "rerun", false, "kill a script under serve, and run it again")
+	fs.BoolVar(&r.renew, "restart", false, "restart the gateway under a script")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -75,6 +77,8 @@ func mainly(ctx context.Context, args []string) (err error) {
 		return r.sdkTests(ctx)
 	case r.rerun:
 		return r.reruns(ctx)
+	case r.renew:
+		return r.restarts(ctx)
 	}
 	return r.compareSuites(ctx)
 }
