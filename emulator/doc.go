@@ -30,7 +30,9 @@
 // Responses are never compressed.
 // Overrides of limits by workspace are in the model ([Org.Workspace]) but not in
 // the Rate Limits API. Images and documents count a fixed number of tokens or
-// pages; tools are counted by their bytes and never called; thinking is accepted
-// and produces none. The answers are words, not sense, unless a scenario has
-// rules for them ([AnswerRule]).
+// pages; tools are counted by their bytes and called only where tool_choice
+// forces one, with a sample of what its schema takes, or a rule says so; thinking
+// is accepted and produces none. The answers are words, not sense, unless a
+// scenario has rules for them ([AnswerRule]); a stop sequence that occurs in them
+// ends them.
 package emulator

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 )
@@ -121,4 +122,35 @@ func TestFillerIsCutAtStop(t *testing.T) {
 	if text := m.Get("content.0.text").Str; text == "" || strings.Contains(text, " ") || m.Get("usage.output_tokens").Int() != 1 {
 		t.Errorf("%s", b)
 	}
+}
+
+// By batch a row calls and stops as it does by sync.
+func TestBatchCallsAndStops(t *testing.T) {
+	bodies := []string{
+		askTool(`,"tool_choice":{"type":"tool","name":"weather"}`, ""),
+		`{"model":"claude-haiku-4-5","max_tokens":200,"stop_sequences":[" "],"messages":[{"role":"user","content":"filler"}]}`,
+	}
+	said := func(raw string) string {
+		m := gjson.Parse(raw)
+		return m.Get("content").Raw + m.Get("stop_reason").Raw + m.Get("stop_sequence").Raw + m.Get("usage.output_tokens").Raw
+	}
+	bySync := map[string]string{}
+	office(t, steady(), func(t *testing.T, d *desk, _ *Server) {
+		for i, body := range bodies {
+			bySync[fmt.Sprint("r", i)] = said(string(d.do("POST", "/v1/messages", body).body))
+		}
+	})
+	office(t, steady(), func(t *testing.T, d *desk, _ *Server) {
+		rows := make([]string, len(bodies))
+		for i, body := range bodies {
+			rows[i] = fmt.Sprintf(`{"custom_id":"r%d","params":%s}`, i, body)
+		}
+		b := d.made(d.do("POST", "/v1/messages/batches", `{"requests":[`+strings.Join(rows, ",")+`]}`))
+		time.Sleep(time.Hour)
+		for _, l := range d.results(b.ID) {
+			if got := said(string(l.Result.Message)); got != bySync[l.ID] || !strings.Contains(got, `_`) {
+				t.Errorf("%s: by batch %s, by sync %s", l.ID, got, bySync[l.ID])
+			}
+		}
+	})
 }
