@@ -54,13 +54,10 @@ func (r *Rubric) fieldOf(doc gjson.Result) claim {
 		}
 		return true
 	})
-	switch {
-	case v.Type == gjson.Number && len(r.Verdict.Labels) == 0:
-		c = r.scoreOf(v)
-	case v.Type == gjson.String || v.IsBool():
+	if len(r.Verdict.Labels) > 0 {
 		c = r.labelOf(v)
-	default:
-		c.fault = r.Verdict.Field + " is neither a score nor a label"
+	} else {
+		c = r.scoreOf(v)
 	}
 	c.inJSON = true
 	return c

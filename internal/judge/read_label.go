@@ -41,11 +41,11 @@ func (r *Rubric) labelOf(v gjson.Result) claim {
 	if v.Type == gjson.String {
 		text = v.Str
 	}
-	if len(r.Verdict.Labels) == 0 { // of the form json: any
-		return claim{label: &text}
-	}
 	if l, ok := r.label(text); ok {
 		return claim{label: &l}
+	}
+	if !v.Exists() {
+		return claim{fault: "the JSON has no field " + r.Verdict.Field}
 	}
 	return claim{fault: quotedShort(text) + " is none of the labels"}
 }

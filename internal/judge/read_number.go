@@ -93,12 +93,13 @@ func (r *Rubric) unit(text string) (rest, fault string) {
 // onScale is the claim of a value: never moved to an end of the scale.
 func (r *Rubric) onScale(v float64) claim {
 	v += 0 // no -0
-	if r.ranged() && (v < r.Verdict.Min || v > r.Verdict.Max) {
+	if v < r.Verdict.Min || v > r.Verdict.Max {
 		return claim{fault: number(v) + " is not on the scale, " + r.scaleText()}
 	}
 	return claim{score: &v}
 }
 
+// ranged says that verdicts are scores.
 func (r *Rubric) ranged() bool { return r.Verdict.Min != r.Verdict.Max }
 
 func (r *Rubric) scaleText() string { return number(r.Verdict.Min) + " to " + number(r.Verdict.Max) }

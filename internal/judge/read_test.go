@@ -300,7 +300,7 @@ func TestReadsDocuments(t *testing.T) {
 	holdTo(t, testRubric(t, "{form: json, field: kind, labels: [joke, fact]}"), []answer{
 		{`{"kind": "Joke"}`, "scored joke", ""},
 		{`{"kind": "poem"}`, "unparsable", "none of the labels"},
-		{`{"other": 1}`, "unparsable", "neither a score nor a label"},
+		{`{"other": 1}`, "unparsable", "no field kind"},
 	})
 }
 

@@ -58,16 +58,16 @@ const (
 type Verdict struct {
 	Form string // score, label or json
 
-	// Min and Max are the scale of a score, both ends included; 0 to 100 where the
-	// file says neither. Of the form json both may be 0: then no range is held.
+	// Min and Max are the scale of a score, both ends included; 0 to 100 where a
+	// file of the form score says neither. Both 0: there is no score.
 	Min, Max float64
-	Labels   []string        // of the form label, at least two; of the form json: nil takes any
+	Labels   []string        // at least two; nil: there is no label
 	Schema   json.RawMessage // JSON Schema of the form json; nil: any object
 
 	// Field is where the verdict stands in an answer that is a JSON object:
 	// "score" or "label" unless the file says otherwise. Of the form json: the
-	// field whose value is the score (a number) or label (a string) that
-	// statistics count; empty: only statuses are counted.
+	// field that statistics count, a score by Min and Max or a label of Labels;
+	// empty: only statuses are counted.
 	Field string
 
 	// Structured asks for the answer by output_config.format where the model is

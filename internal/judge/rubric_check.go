@@ -175,8 +175,12 @@ func (f *rubricFile) jsonForm(r *Rubric) error {
 	if err := f.labels(r); err != nil {
 		return err
 	}
-	if (v.Min.set() || len(v.Labels) > 0) && r.Verdict.Field == "" {
+	scale, labels := v.Min.set() || v.Max.set(), len(v.Labels) > 0
+	switch {
+	case r.Verdict.Field == "" && (scale || labels):
 		return f.errorf(v.Form, "min, max and labels are of a field; field does not name it")
+	case r.Verdict.Field != "" && scale == labels:
+		return f.errorf(v.Field, "field %s is a score with min and max, or a label of labels: one of the two", v.Field.text)
 	}
 	if r.Verdict.Structured && !v.Schema.set() {
 		return f.errorf(v.Structured, "structured needs the schema")
