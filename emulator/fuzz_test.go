@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+
+	"github.com/tidwall/gjson"
 )
 
 // FuzzRequest: no body makes the reader of requests fall over; what it lets
@@ -45,6 +47,26 @@ func FuzzRequest(f *testing.F) {
 		// Tools and blocks of unknown types are weighed by their bytes.
 		if b.Hash != a.Hash || b.MaxTokens != a.MaxTokens || b.Est < a.Est {
 			t.Errorf("with white space %+v, without %+v", b, a)
+		}
+	})
+}
+
+// Whatever a schema is, a call of its tool has an object for input, and fits.
+func FuzzToolSample(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `null`, `"x"`, `{"type":"array"}`, `{"type":["object","null"],"required":["a","a",1],"properties":{"a":{"enum":[{"b":[]}]}}}`,
+		`{"properties":{"a.b":{"type":"integer","minimum":-2},"c":{"const":"\ud83d"}},"required":["a.b","c","missing"]}`,
+		`{"type":"object","required":["a"],"properties":{"a":{"type":"object","required":["a"],"properties":{"a":{"type":"number"}}}}}`,
+	} {
+		f.Add([]byte(s), int64(100))
+	}
+	f.Fuzz(func(t *testing.T, schema []byte, most int64) {
+		if !gjson.ValidBytes(schema) || most < 1 {
+			return
+		}
+		c := toolCall("t", string(appendSample(nil, gjson.ParseBytes(schema))), most)
+		if !gjson.Valid(c.text) || !gjson.Parse(c.text).IsObject() || c.out < 1 || c.out > most {
+			t.Errorf("%s: %+v", schema, c)
 		}
 	})
 }

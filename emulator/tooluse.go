@@ -1,6 +1,10 @@
 package emulator
 
-import "github.com/tidwall/gjson"
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+)
 
 // callTokens is what a call of a tool takes beside its input.
 const callTokens = 20
@@ -78,12 +82,15 @@ func kindOfSchema(s gjson.Result) string {
 func appendObject(b []byte, s gjson.Result, depth int) []byte {
 	b = append(b, '{')
 	if depth < maxSampleDepth {
-		n := 0
+		var names []string // each once, so that a sample is no longer than its schema
 		s.Get("required").ForEach(func(_, name gjson.Result) bool {
-			if n > 0 {
+			if slices.Contains(names, name.Str) {
+				return true
+			}
+			if len(names) > 0 {
 				b = append(b, ',')
 			}
-			n++
+			names = append(names, name.Str)
 			b = append(appendString(b, name.Str), ':')
 			b = appendValue(b, property(s, name.Str), depth+1)
 			return true
