@@ -63,14 +63,14 @@ func (c *Core) countAside(q *queue, n int) {
 func (c *Core) place(p *pool, q *queue, k *call, w *weight, no *blocked) (best *lane, why Limit, first time.Duration) {
 	b := c.learns(k)
 	if b == nil {
-		return c.choose(p, q, w, nil, cold)
+		return c.choose(p, q, k, w, nil, cold)
 	}
 	b.pass = c.pass // unless it goes
-	best, why, first = c.choose(p, q, w, b, warm)
+	best, why, first = c.choose(p, q, k, w, b, warm)
 	if best != nil {
 		return best, why, first
 	}
-	other, limit, at := c.choose(p, q, w, b, cold)
+	other, limit, at := c.choose(p, q, k, w, b, cold)
 	switch {
 	case other == nil:
 		first = min(first, at)

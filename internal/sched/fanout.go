@@ -138,10 +138,10 @@ func (c *Core) serveCall(p *pool, q *queue, i int, slot int32, no *blocked) *lan
 // choose is the least loaded lane that takes a call of weight w now, or why
 // none does and when the first may: of all lanes, or where the call marks a
 // beginning, of those on which that stands so.
-func (c *Core) choose(p *pool, q *queue, w *weight, b *beginning, s warmState) (best *lane, why Limit, first time.Duration) {
+func (c *Core) choose(p *pool, q *queue, k *call, w *weight, b *beginning, s warmState) (best *lane, why Limit, first time.Duration) {
 	first, least := Never, math.Inf(1)
 	for _, l := range p.lanes {
-		if !l.open || b != nil && !b.is(s, l, c.now) || l.denies(w.model) || l.held == c.pass && l.heldBy > p.rank(q) {
+		if !l.open || p.shuns(k, l) || b != nil && !b.is(s, l, c.now) || l.denies(w.model) || l.held == c.pass && l.heldBy > p.rank(q) {
 			continue
 		}
 		limit, at := c.itemGate(l, w)

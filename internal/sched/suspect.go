@@ -1,6 +1,9 @@
 package sched
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // suspicion is a failure that was charged to the lane while nothing told whose
 // it was: an answer to a call that left earlier proves nothing, since an outage
@@ -13,6 +16,16 @@ type suspicion struct {
 }
 
 func (s suspicion) proven() bool { return s.lane != nil && s.lane.okSent > s.sent }
+
+// shuns says that a call is to go elsewhere: its last attempt failed on the lane,
+// which has answered nothing sent later, and another lane does answer. A lane
+// that nobody loads looks like the best one, and a dead one stays so: it would
+// be asked by the same call for ever, and each attempt may be billed.
+func (p *pool) shuns(k *call, l *lane) bool {
+	return k.suspect.lane == l && !k.suspect.proven() && slices.ContainsFunc(p.lanes, func(o *lane) bool {
+		return o != l && !o.paused && o.parked() == nil && !o.denies(k.model) && !o.failing()
+	})
+}
 
 // burst tells failures that come together from those that come alone.
 type burst struct {
