@@ -1,6 +1,8 @@
 package flotilla
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -22,6 +24,7 @@ type blocks struct {
 	now, next *block
 	asking    bool // the record of a block is on its way
 	size      Money
+	ahead     Money      // reserved and not drawn, of all that are not closed
 	waiting   []*attempt // that no block covers yet
 	idle      time.Duration
 }
@@ -29,8 +32,9 @@ type blocks struct {
 // A block begins with the worst cases of so many calls, and is doubled where it
 // lasted less than blockShort, up to blockMost of them, so that no call waits for
 // the Store while a crash leaves little in doubt. It takes no more than a
-// quarter of what is left below a cap, unless one call needs more. A line without
-// calls gives its block back after blockIdle.
+// quarter of what is left below a cap and not reserved ahead already, unless one
+// call needs more: then other lines give back what they have ahead. A line
+// without calls gives its block back after blockIdle.
 const (
 	blockFirst = 8
 	blockMost  = 1024
@@ -60,14 +64,18 @@ func (f *Fleet) draw(now time.Duration, l *Line, a *attempt) bool {
 
 func (f *Fleet) drawOn(b *block, a *attempt) {
 	b.left -= a.worst
+	a.call.line.line.money.ahead -= a.worst
 	b.out++
 	a.block = b
 }
 
-// askBlock reserves a further block; worst is what it must cover at least.
+// askBlock reserves a further block; worst is what it must cover at least. Where a
+// cap leaves no room for it beside what is reserved ahead already, it waits:
+// tendLine asks again.
 func (f *Fleet) askBlock(now time.Duration, l *Line, worst Money) {
 	m := &l.money
-	if m.asking {
+	free := f.freeFor(now, l, worst)
+	if m.asking || free < worst {
 		return
 	}
 	m.asking = true
@@ -79,7 +87,11 @@ func (f *Fleet) askBlock(now time.Duration, l *Line, worst Money) {
 	case m.now != nil && now-m.now.opened > blockIdle:
 		m.size = max(m.size/2, blockFirst*worst)
 	}
-	b := &block{number: f.batchNumber(), left: max(worst, min(m.size, f.roomOf(l.stream)/4)), opened: now}
+	b := &block{number: f.batchNumber(), left: max(worst, min(m.size, free/4)), opened: now}
+	m.ahead += b.left
+	// What ended and is not recorded yet counts at its worst case in the Store, in
+	// the ledgers no more: it goes first.
+	f.flushLines()
 	f.commits.put(entry{record: f.blockRecord(now, l, b, BlockOpen), then: func(err error) {
 		f.inbox.put(message{run: func(now time.Duration) { f.blockOpen(now, l, b, err) }})
 	}})
@@ -87,17 +99,6 @@ func (f *Fleet) askBlock(now time.Duration, l *Line, worst Money) {
 
 func (f *Fleet) blockRecord(now time.Duration, l *Line, b *block, step BatchStep) Record {
 	return Record{Kind: BlockRecord, Step: step, Job: l.opt.Job, Block: b.number, Worst: b.left, At: f.clock.wall(now)}
-}
-
-// roomOf is the least that is left below a cap of a stream.
-func (f *Fleet) roomOf(s *stream) Money {
-	room := Money(1 << 62)
-	for _, id := range s.ledgers {
-		if limit, spent, reserved := f.core.Ledger(id); limit >= 0 {
-			room = min(room, max(Money(limit-spent-reserved), 0))
-		}
-	}
-	return room
 }
 
 // blockOpen takes in that a block is durable: what waits for it may go.
@@ -108,6 +109,7 @@ func (f *Fleet) blockOpen(now time.Duration, l *Line, b *block, err error) {
 	m.waiting = nil
 	switch {
 	case err != nil:
+		m.ahead -= b.left
 	case m.now == nil:
 		m.now = b
 	case len(waiting) > 0: // what is left of the old one covers none of them
@@ -136,6 +138,7 @@ func (f *Fleet) useUp(now time.Duration, l *Line, b *block) {
 
 func (f *Fleet) closeBlock(now time.Duration, l *Line, b *block) {
 	if b.spent && b.out == 0 {
+		l.money.ahead -= b.left
 		f.keepLine(now, l, f.blockRecord(now, l, b, BlockClosed))
 	}
 }
@@ -153,6 +156,13 @@ func (f *Fleet) recordedOn(now time.Duration, l *Line, b *block) {
 // and says when to look again.
 func (f *Fleet) tendBlocks(now time.Duration, l *Line) time.Duration {
 	m := &l.money
+	switch {
+	case len(m.waiting) == 0 || m.asking:
+	case l.stream.closed:
+		f.dropWaiting(l, func(*attempt) bool { return true })
+	default:
+		f.askBlock(now, l, m.waiting[0].worst) // a cap had no room for it
+	}
 	if m.now == nil && m.next == nil || m.asking {
 		return sched.Never
 	}
@@ -160,11 +170,32 @@ func (f *Fleet) tendBlocks(now time.Duration, l *Line) time.Duration {
 	if !l.stream.closed && now < due {
 		return due
 	}
+	f.returnBlocks(now, l)
+	return sched.Never
+}
+
+// dropWaiting lets attempts that no block covers yet end unsent.
+func (f *Fleet) dropWaiting(l *Line, which func(a *attempt) bool) {
+	m := &l.money
+	m.waiting = slices.DeleteFunc(m.waiting, func(a *attempt) bool {
+		if !which(a) {
+			return false
+		}
+		a.dropped = errNoBlock
+		f.launchLine(a)
+		return true
+	})
+}
+
+var errNoBlock = errors.New("not sent: its money was not reserved")
+
+// returnBlocks ends the drawing on what a line has ahead.
+func (f *Fleet) returnBlocks(now time.Duration, l *Line) {
+	m := &l.money
 	for _, b := range []*block{m.now, m.next} {
 		if b != nil {
 			f.useUp(now, l, b)
 		}
 	}
 	m.now, m.next = nil, nil
-	return sched.Never
 }

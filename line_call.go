@@ -160,6 +160,14 @@ func (f *Fleet) lineSays(now time.Duration, lc *lineCall, op lineOp) {
 		if c.flying == 0 {
 			f.takeBack(now, c, f.waitError(now, c))
 		}
+		f.dropWaitingOf(c)
+	}
+}
+
+// dropWaitingOf ends an attempt of a line's call that waits for money alone.
+func (f *Fleet) dropWaitingOf(c *call) {
+	if c.line != nil && c.flying > 0 {
+		f.dropWaiting(c.line.line, func(a *attempt) bool { return a.call == c })
 	}
 }
 

@@ -294,6 +294,65 @@ func TestBlocksCoverWhatIsInFlight(t *testing.T) {
 	})
 }
 
+// What the store counts at any moment, blocks included, is what a crash then would
+// leave as spent or in doubt: never more than the cap.
+func TestBlocksKeepTheCap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := scripted(func(n int64, req *http.Request) (*http.Response, error) {
+			return after(time.Duration(100+n%13*50)*time.Millisecond, req, http.StatusOK, answerOf("msg_1", 5))
+		})
+		var mu sync.Mutex
+		var limit, counted, most flotilla.Money
+		left := map[int64]flotilla.Money{}
+		cfg.Store = &records{fail: func(_, batch []flotilla.Record) error {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, r := range batch {
+				switch {
+				case r.Kind == flotilla.BlockRecord && r.Step == flotilla.BlockOpen:
+					left[r.Block] = r.Worst
+					counted += r.Worst
+				case r.Kind == flotilla.BlockRecord:
+					counted -= left[r.Block]
+					delete(left, r.Block)
+				case r.Block != 0:
+					left[r.Block] -= r.Worst
+					counted += r.Charged - r.Worst
+				}
+				most = max(most, counted)
+			}
+			return nil
+		}}
+		fleet := newFleet(t, cfg)
+		limit = 40 * worst(t, fleet, same(0))
+		pot := newPot(t, fleet, limit)
+		var wg sync.WaitGroup
+		calls := atomic.Int64{}
+		for k := range 3 {
+			line := newLine(t, fleet, flotilla.LineOptions{Job: int64(k + 1), Pots: []*flotilla.Pot{pot}})
+			for i := range 6 {
+				wg.Go(func() {
+					for {
+						a, err := line.Do(t.Context(), flotilla.Call{Body: same(i), MaxWait: time.Minute})
+						if err != nil {
+							return
+						}
+						calls.Add(1)
+						_ = a.Body.Close()
+						time.Sleep(time.Duration(i*k) * 100 * time.Millisecond)
+					}
+				})
+			}
+		}
+		wg.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if most > limit || calls.Load() < 500 {
+			t.Errorf("the store counted %d of %d nano-dollars; %d calls", most, limit, calls.Load())
+		}
+	})
+}
+
 var one flotilla.Money
 
 // same is bodies of one length.

@@ -186,6 +186,7 @@ func (f *Fleet) act(now time.Duration, act sched.Action) {
 	case *sched.Abort:
 		if at := f.attempts[a.Attempt]; at != nil && at.cancel != nil {
 			at.cancel()
+			f.dropWaitingOf(at.call)
 		}
 	case *sched.Settle:
 		f.settle(now, a)

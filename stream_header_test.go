@@ -3,6 +3,7 @@ package flotilla_test
 import (
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -12,8 +13,11 @@ import (
 // A stream's own version and betas go with its calls, and with no other's.
 func TestStreamVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		seen := map[string]int{}
 		cfg := scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			seen[req.Header.Get("Anthropic-Version")+" "+req.Header.Get("Anthropic-Beta")]++
 			return after(0, req, http.StatusOK, answerOf("msg_1", 5))
 		})
