@@ -84,15 +84,20 @@ func (d *jobDesk) job(ctx context.Context, info *journal.JobInfo, now time.Time,
 		return jobJSON{}, err
 	}
 	j := jobJSON{
-		Key: info.Key, Kind: info.Kind, Client: some(info.Client), Command: info.Command, Emulated: some(info.Realm.Emulated),
-		N: info.N, Succeeded: c[journal.Succeeded], Errored: c[journal.Errored], Expired: c[journal.Expired], Canceled: c[journal.Canceled], Pending: c[journal.Pending],
+		Key: info.Key, Kind: info.Kind, Client: some(info.Client), Command: info.Command, Emulated: some(info.Realm.Emulated), N: info.N,
 		State: stateOf(info), Signal: some(signalNames[info.Signal]), Spent: info.Spent, Cap: capOf(info, s),
 		Created: info.Created.UTC(), Ended: someTime(info.Ended), Controllable: controllable(info),
 	}
+	j.count(c)
 	if info.Holder != nil {
 		d.goesOn(&j, info, now, s, speed)
 	}
 	return j, nil
+}
+
+// count fills in how many rows there are by outcome.
+func (j *jobJSON) count(c [numOutcomes]int) {
+	j.Succeeded, j.Errored, j.Expired, j.Canceled, j.Pending = c[journal.Succeeded], c[journal.Errored], c[journal.Expired], c[journal.Canceled], c[journal.Pending]
 }
 
 // goesOn fills in what is known of a job that runs.
@@ -169,9 +174,11 @@ func (d *Dashboard) serveJob(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusInternalServerError, err.Error())
 		return
 	}
+	counts, reasons := t.stops()
+	j.count(counts) // of the moment of the reasons: the two are read side by side
 	out := jobDetail{
 		jobJSON: j, Provider: info.Realm.Provider, Inputs: append([]string{}, info.Inputs...), Outs: []string{}, Runs: info.Runs,
-		OpenBatches: info.Batches, StopReasons: t.stops(), Totals: info.Totals,
+		OpenBatches: info.Batches, StopReasons: reasons, Totals: info.Totals,
 	}
 	for _, o := range info.Outs {
 		out.Outs = append(out.Outs, o.Path)

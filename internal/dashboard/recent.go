@@ -3,14 +3,16 @@ package dashboard
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
-// recentKept is how many attempts are remembered: about 250 KB.
+// recentKept is how many attempts are remembered: about 350 KB.
 const recentKept = 1000
 
 // longWait is what a person notices: below it nobody asks why a call waited.
@@ -19,9 +21,17 @@ const longWait = 50 * time.Millisecond
 // callLog remembers the last attempts and counts all.
 type callLog struct {
 	mu     sync.Mutex
-	last   []attempt // a ring, once it is full
+	last   []ended // a ring, once it is full
 	next   int
 	counts callCounts
+}
+
+// ended is an attempt as it was told of: what it looks like is made when somebody
+// asks, since most are never looked at.
+type ended struct {
+	at    time.Time // on the machine's clock
+	o     flotilla.Observation
+	limit string // that held its lane at the last look before; empty: none
 }
 
 // callCounts are over all attempts since this process began.
@@ -54,24 +64,33 @@ type attempt struct {
 	Why         *string        `json:"why"` // it waited, or did not succeed, and what comes of it
 }
 
-func newCallLog() *callLog { return &callLog{last: make([]attempt, 0, recentKept)} }
+func newCallLog() *callLog { return &callLog{last: make([]ended, 0, recentKept)} }
 
 func (l *callLog) observe(now time.Time, o *flotilla.Observation, s *flotilla.Snapshot) {
-	a := attempt{
-		At: now.UTC(), Client: some(o.Client), Priority: priorityName(o.Priority), Model: o.Model, Org: o.Org, Pool: o.Pool, Tier: o.Tier,
-		Class: o.Class, Status: some(o.Status), Attempt: some(o.Attempt), Final: o.Final,
-		QueuedMS: millis(o.Queued), FirstByteMS: millis(o.FirstByte), LatencyMS: millis(o.Latency), CostUSD: o.Cost,
-		Input: o.Usage.Input, Output: o.Usage.Output, InDoubt: o.InDoubt, Why: some(why(o, s)),
+	e := ended{at: now, o: *o}
+	if waited(o) {
+		e.limit = waitingAt(o, s)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.counts.add(o)
 	if len(l.last) < recentKept {
-		l.last = append(l.last, a)
+		l.last = append(l.last, e)
 		return
 	}
-	l.last[l.next] = a
+	l.last[l.next] = e
 	l.next = (l.next + 1) % recentKept
+}
+
+// json is the attempt as the API gives it.
+func (e *ended) json() attempt {
+	o := &e.o
+	return attempt{
+		At: e.at.UTC(), Client: some(o.Client), Priority: priorityName(o.Priority), Model: o.Model, Org: o.Org, Pool: o.Pool, Tier: o.Tier,
+		Class: o.Class, Status: some(o.Status), Attempt: some(o.Attempt), Final: o.Final,
+		QueuedMS: millis(o.Queued), FirstByteMS: millis(o.FirstByte), LatencyMS: millis(o.Latency), CostUSD: o.Cost,
+		Input: o.Usage.Input, Output: o.Usage.Output, InDoubt: o.InDoubt, Why: some(why(o, e.limit)),
+	}
 }
 
 func (c *callCounts) add(o *flotilla.Observation) {
@@ -89,27 +108,23 @@ func (c *callCounts) add(o *flotilla.Observation) {
 	switch {
 	case o.Class == "overloaded":
 		c.overloaded++
-	case isRefusal(o.Class):
+	case slices.Contains(refusals[:], o.Class):
 		c.refused++
 	}
 }
 
-func isRefusal(class string) bool {
-	for _, r := range refusals {
-		if r == class {
-			return true
-		}
-	}
-	return false
-}
+// waited says that a call was kept long enough that somebody may ask why. Of
+// later attempts it is the failure before that says it.
+func waited(o *flotilla.Observation) bool { return o.Queued >= longWait && o.Attempt == 1 }
 
-// why says in words why a call waited, and what an attempt that failed came to.
-func why(o *flotilla.Observation, s *flotilla.Snapshot) string {
+// why says in words why a call waited, and what an attempt that failed came to;
+// limit held its lane then.
+func why(o *flotilla.Observation, limit string) string {
 	text := ""
-	if o.Queued >= longWait && o.Attempt == 1 {
+	if waited(o) {
 		text = "waited " + seconds(o.Queued)
-		if limit := waitingAt(o, s); limit != "" {
-			text += ", held back by " + limitWords(limit)
+		if limit != "" {
+			text += ", held back by " + job.LimitWords(limit)
 		}
 	}
 	if o.Class == "succeeded" {
@@ -149,10 +164,20 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 
 // newest lists the last attempts, newest first.
 func (l *callLog) newest(limit int) []attempt {
+	last := l.take(limit)
+	out := make([]attempt, len(last))
+	for i := range last {
+		out[i] = last[i].json()
+	}
+	return out
+}
+
+// take copies the last attempts, newest first.
+func (l *callLog) take(limit int) []ended {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(l.last)
-	out := make([]attempt, 0, min(limit, n))
+	out := make([]ended, 0, min(limit, n))
 	for i := range min(limit, n) {
 		out = append(out, l.last[(l.next+n-1-i)%n])
 	}

@@ -18,7 +18,7 @@ func TestWhy(t *testing.T) {
 		want string
 	}{
 		{on("high", flotilla.Observation{Class: "succeeded", Attempt: 1, Final: true}), ""},
-		{on("high", flotilla.Observation{Class: "succeeded", Attempt: 1, Final: true, Queued: 3200 * time.Millisecond}), "waited 3.20 s, held back by input tokens a minute"},
+		{on("high", flotilla.Observation{Class: "succeeded", Attempt: 1, Final: true, Queued: 3200 * time.Millisecond}), "waited 3.20 s, held back by input tokens/min"},
 		{on("low", flotilla.Observation{Class: "succeeded", Attempt: 1, Final: true, Queued: time.Second}), "waited 1.00 s"},
 		{on("high", flotilla.Observation{Class: "steady", Attempt: 2, Queued: time.Second}), "rate-limited; tried again"},
 		{on("high", flotilla.Observation{Class: "invalid", Attempt: 1, Final: true}), "the request was not accepted; given back to the caller"},
@@ -26,7 +26,13 @@ func TestWhy(t *testing.T) {
 		{on("high", flotilla.Observation{Class: "canceled", Attempt: 1, Final: true}), "broken off by us or the caller"},
 		{on("high", flotilla.Observation{Class: "of tomorrow", Attempt: 1, Final: true}), "of tomorrow; given back to the caller"},
 	} {
-		if got := why(c.o, held); got != c.want {
+		l := newCallLog()
+		l.observe(epoch, c.o, held)
+		got := ""
+		if w := l.newest(1)[0].Why; w != nil {
+			got = *w
+		}
+		if got != c.want {
 			t.Errorf("%s of attempt %d: %q, want %q", c.o.Class, c.o.Attempt, got, c.want)
 		}
 	}

@@ -17,7 +17,6 @@ type tally struct {
 	mu     sync.Mutex
 	loaded bool
 	after  int64 // the last outcome that is in it
-	moved  int   // how often another answer took the place of one
 
 	outcome []journal.Outcome
 	stop    []uint8  // why the answer ended, by number
@@ -38,11 +37,11 @@ func (t *tally) catchUp(ctx context.Context, j *journal.Journal, info *journal.J
 		t.load(st)
 	}
 	t.grow(info.N)
-	for a, err := range j.AnswersOf(ctx, info.ID, t.after) {
+	for r, err := range j.Rows(ctx, info.ID, t.after) {
 		if err != nil {
 			return err
 		}
-		t.settle(&a, info.Realm.Emulated)
+		t.settle(&r)
 	}
 	return nil
 }
@@ -58,7 +57,6 @@ func (t *tally) load(st *journal.State) {
 	for _, at := range st.Superseded() {
 		t.after = max(t.after, at)
 	}
-	t.moved = len(st.Superseded())
 }
 
 // grow makes room for so many rows.
@@ -71,17 +69,14 @@ func (t *tally) grow(n int) {
 	}
 }
 
-// settle takes in an answer. A success of another provenance is none.
-func (t *tally) settle(a *journal.Answer, mark string) {
-	t.after = max(t.after, a.ID)
-	if a.Row < 0 || a.Type == journal.Succeeded && a.Emulated != mark {
+// settle takes in a row that has settled, or settled anew.
+func (t *tally) settle(r *journal.Row) {
+	t.after = max(t.after, r.ID)
+	if r.Row < 0 {
 		return
 	}
-	t.grow(a.Row + 1)
-	if t.at[a.Row] > 0 {
-		t.moved++
-	}
-	t.put(a.Row, a.Type, t.word(a.StopReason), a.ID)
+	t.grow(r.Row + 1)
+	t.put(r.Row, r.Type, t.word(r.StopReason), r.ID)
 }
 
 func (t *tally) put(row int, o journal.Outcome, stop uint8, at int64) {
@@ -107,8 +102,8 @@ func (t *tally) word(stop string) uint8 {
 	return uint8(len(t.words) - 1)
 }
 
-// stops counts answers by why they ended.
-func (t *tally) stops() map[string]int {
+// stops counts rows by outcome, and answers by why they ended, at one moment.
+func (t *tally) stops() (counts [numOutcomes]int, reasons map[string]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := make([]int, len(t.words))
@@ -117,13 +112,13 @@ func (t *tally) stops() map[string]int {
 			n[t.stop[row]]++
 		}
 	}
-	out := map[string]int{}
+	reasons = map[string]int{}
 	for i, n := range n {
 		if n > 0 {
-			out[t.words[i]] = n
+			reasons[t.words[i]] = n
 		}
 	}
-	return out
+	return t.counts, reasons
 }
 
 // counted is how many rows there are of each outcome.

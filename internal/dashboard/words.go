@@ -1,22 +1,5 @@
 package dashboard
 
-// limitWords says a limit's name (LaneState.Waiting) for people.
-func limitWords(limit string) string {
-	if text, ok := limitTexts[limit]; ok {
-		return text
-	}
-	return limit
-}
-
-var limitTexts = map[string]string{
-	"rpm": "requests a minute", "itpm": "input tokens a minute", "otpm": "output tokens a minute", "tpm": "tokens a minute",
-	"tpd": "tokens a day", "cap": "our cap on calls at once", "little": "no use in more calls at once", "ramp": "the ramp",
-	"aimd": "the window after refusals", "overload": "an overloaded provider", "retry_after": "retry-after", "retry_budget": "the budget for retries",
-	"acceleration": "the limit on growth", "concurrency": "a limit on calls at once", "hidden": "a limit that no header names",
-	"hard_floor": "the hard floor", "soft_floor": "the soft floor", "budget": "money", "batch_queue": "the batch queue",
-	"batch_rpm": "batch requests a minute", "latency": "the time of answers",
-}
-
 // classWords says what an attempt came to, by Observation.Class.
 func classWords(class string) string {
 	if text, ok := classTexts[class]; ok {

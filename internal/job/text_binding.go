@@ -113,6 +113,11 @@ func bindingText(all []BindingSummary) string {
 	return b.String()
 }
 
+// LimitWords names a limit of interface.md ("Output") for people, as the table
+// of [BindingTable] does where it knows no number; one it does not know is its
+// name.
+func LimitWords(limit string) string { return limitWords(&BindingSummary{Limit: limit}) }
+
 // limitWords names a limit for people. Ours, and what nobody can change, are
 // the same in every org; Anthropic's are each org's own.
 func limitWords(l *BindingSummary) string {
