@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
-import { now, points } from "./live.js";
+import { now, points, state } from "./live.js";
 import { useFetched } from "./fetched.js";
 import { bins } from "./series.js";
 import { Chart } from "./chart.jsx";
@@ -27,7 +27,8 @@ export function Charts() {
 	const m = minutes.value;
 	const { data, error } = useFetched(`api/series?minutes=${m}`, every[m]);
 	const tick = useTick();
-	const drawn = useMemo(() => data && bins(data, m === 10 ? points.peek() : [], m, tick), [data, m, tick]);
+	const began = Date.parse(state.value?.began ?? "") || 0;
+	const drawn = useMemo(() => data && bins(data, m === 10 ? points.peek() : [], m, tick, began), [data, m, tick, began]);
 	return (
 		<section aria-labelledby="over-time">
 			<div class="section-head">

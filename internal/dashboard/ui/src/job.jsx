@@ -1,7 +1,6 @@
-import { state } from "./live.js";
+import { now, state } from "./live.js";
 import { segment } from "./api.js";
 import { useFetched } from "./fetched.js";
-import { now } from "./live.js";
 import { compact, int, moment, percent, rate, span, usd } from "./format.js";
 import { Progress, parts } from "./bars.jsx";
 import { active, JobTable, State } from "./jobs.jsx";
@@ -19,12 +18,14 @@ export function Jobs() {
 	);
 }
 
-// Job is one job: what the stream says of it is newest, the rest is asked for.
+// Job is one job: what the stream says of it is newest, the rest is asked for. How
+// many rows ended how, and why answers ended, are read side by side: both are of
+// what was asked for, so that they are of one moment.
 export function Job({ job }) {
 	const live = state.value?.jobs?.find((j) => j.key === job);
 	const goesOn = live ? active(live) : false;
-	const { data, error, loading } = useFetched(`api/jobs/${segment(job)}`, goesOn ? 5 : 60);
-	const j = data || live ? { ...data, ...live } : null;
+	const { data, error, loading } = useFetched(`api/jobs/${segment(job)}`, goesOn ? 1 : 60);
+	const j = data || live ? { ...data, ...live, ...counted(data) } : null;
 	if (!j) {
 		return (
 			<section class="page">
@@ -42,6 +43,8 @@ export function Job({ job }) {
 		</div>
 	);
 }
+
+const counted = (data) => data && Object.fromEntries(["n", ...colours].map((name) => [name, data[name]]));
 
 function Head({ j }) {
 	return (
@@ -65,7 +68,7 @@ function Files({ names }) {
 	return <span class="mono text">{all.slice(0, 3).join(", ")}{all.length > 3 ? ` and ${all.length - 3} more` : ""}</span>;
 }
 
-const colours = [["succeeded", "succeeded"], ["errored", "errored"], ["expired", "expired"], ["canceled", "canceled"], ["pending", "pending"]];
+const colours = ["succeeded", "errored", "expired", "canceled", "pending"];
 
 function Standing({ j }) {
 	const settled = parts(j).reduce((sum, p) => sum + p.n, 0);
@@ -77,8 +80,8 @@ function Standing({ j }) {
 				<p class="of"><b>{int(settled)}</b> of {int(j.n)} rows <span class="faint">{j.n > 0 ? percent(Math.floor((1000 * settled) / j.n) / 1000) : ""}</span></p>
 				<Progress n={j.n} parts={parts(j)} label="rows of this job" />
 				<ul class="legend">
-					{colours.map(([name, label]) => (
-						<li key={name}><i class={`swatch ${name}`} aria-hidden="true" />{label} <b>{int(j[name])}</b></li>
+					{colours.map((name) => (
+						<li key={name}><i class={`swatch ${name}`} aria-hidden="true" />{name} <b>{int(j[name])}</b></li>
 					))}
 				</ul>
 			</div>

@@ -11,8 +11,13 @@ export function width(minutes, step) {
 	return WIDTHS.find((w) => w >= step && w % step === 0 && (minutes * 60) / w <= BINS) ?? 600;
 }
 
-// bins gathers a series of api/series and the points that came after it.
-export function bins(series, points, minutes, now) {
+// YOUNG is the least that an axis spans, in seconds.
+const YOUNG = 60;
+
+// bins gathers a series of api/series and the points that came after it. Where
+// the fleet began (ms; 0: not known) within these minutes, the axis begins with
+// it: its first minutes would be a spike at the end of nothing.
+export function bins(series, points, minutes, now, began = 0) {
 	const step = series.step_s;
 	const w = width(minutes, step);
 	const first = Math.floor((now / 1000 - minutes * 60) / w) * w;
@@ -38,5 +43,6 @@ export function bins(series, points, minutes, now) {
 		const scale = summed.has(name) ? 60 / step : 1;
 		values[name] = Array.from(sums[name], (s, i) => (counts[name][i] ? (s / counts[name][i]) * scale : null));
 	}
-	return { t, values, range: [t[0], now / 1000] };
+	const from = Math.max(t[0], Math.min(began / 1000, now / 1000 - YOUNG));
+	return { t, values, range: [from, now / 1000] };
 }

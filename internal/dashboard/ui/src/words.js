@@ -1,18 +1,19 @@
-// The words for limits and refusals: those of the program's own texts.
+// The words for limits and refusals: those of the program's own texts
+// (job.LimitWords) and of Observation.Class.
 
 const limits = {
 	work: "nothing to send",
 	cap: "our cap of calls per key",
-	rpm: "requests a minute",
-	itpm: "input tokens a minute",
-	otpm: "output tokens a minute",
-	tpm: "tokens a minute",
+	rpm: "requests/min",
+	itpm: "input tokens/min",
+	otpm: "output tokens/min",
+	tpm: "tokens/min",
 	tpd: "tokens a day",
 	little: "its limits are met with fewer calls",
 	ramp: "warming up",
 	aimd: "backing off after refusals",
-	overload: "the provider is overloaded",
-	retry_after: "the provider asked us to wait",
+	overload: "Anthropic overloaded (529)",
+	retry_after: "retry-after",
 	retry_budget: "our retry budget",
 	acceleration: "acceleration limit",
 	concurrency: "concurrent connections",
@@ -20,8 +21,8 @@ const limits = {
 	hard_floor: "our hard floor: the bucket is nearly empty",
 	soft_floor: "our soft floor: the bucket is low",
 	budget: "the cap on money",
-	batch_queue: "the batch queue is full",
-	batch_rpm: "batch requests a minute",
+	batch_queue: "batch queue",
+	batch_rpm: "batch requests/min",
 	latency: "the answers themselves",
 };
 
@@ -46,11 +47,9 @@ const closedWords = {
 	credit: "its credit is used up",
 	hold: "the organisation is on hold",
 	model: "it does not have the model",
-	no_model: "it does not have the model",
 	queue_full: "its batch queue is full",
 	overloaded: "the provider is overloaded",
 	server: "the provider answers with errors",
-	server_error: "the provider answers with errors",
 };
 
 // mend are the classes that only a person ends: the time there is one of the
@@ -74,12 +73,13 @@ const classes = {
 	credit: "no credit",
 	hold: "on hold",
 	invalid: "bad request",
-	no_model: "no such model",
-	server_error: "server error",
-	unknown_504: "timed out (504)",
+	model: "no such model",
+	server: "server error",
 	conflict: "conflict",
 	transport: "connection broke",
 	canceled: "taken back",
+	errored: "errored",
+	expired: "expired",
 };
 
 export const classWords = (cls) => classes[cls] ?? cls ?? "";
@@ -88,7 +88,7 @@ export const classWords = (cls) => classes[cls] ?? cls ?? "";
 export function tone(cls) {
 	if (cls === "succeeded") return "good";
 	if (cls === "canceled" || cls === "pending") return "calm";
-	return ["auth", "permission", "credit", "hold", "invalid", "no_model", "errored", "expired"].includes(cls) ? "bad" : "slow";
+	return ["auth", "permission", "credit", "hold", "invalid", "model", "errored", "expired"].includes(cls) ? "bad" : "slow";
 }
 
 // standing is a row's status, and of an answer that is not whole why.

@@ -3,7 +3,7 @@
 import { render } from "preact";
 import { amount, bytes, compact, countdown, int, moment, ms, percent, plural, rate, span, usd } from "../src/format.js";
 import { bins, width } from "../src/series.js";
-import { holds, standing, tone } from "../src/words.js";
+import { classWords, holds, standing, tone } from "../src/words.js";
 import { exact } from "../src/api.js";
 import { Markdown } from "../src/markdown.jsx";
 import { Marked } from "../src/row_list.jsx";
@@ -56,6 +56,11 @@ function series() {
 	is(later.values.calls[later.t.indexOf(108)], 120, "a point that came later");
 	is(later.values.in_flight[later.t.indexOf(108)], 7, "a level is not a sum");
 	is(later.values.calls[later.t.indexOf(104)], null, "a point that the series has is not added again");
+	const from = (began) => bins(s, [], 10, 7200000, began).range;
+	is(from(0), [6600, 7200], "the axis of a fleet whose beginning nobody knows");
+	is(from(3600000), [6600, 7200], "the axis of an old one");
+	is(from(7000000), [7000, 7200], "the axis of a young one");
+	is(from(7190000), [7140, 7200], "the axis of a very young one");
 }
 
 function words() {
@@ -65,7 +70,8 @@ function words() {
 	is(holds({ waiting: "new_thing" }), "new_thing", "an unknown limit is its name");
 	is(holds({ waiting: null }), "", "nothing holds");
 	is(standing({ status: "succeeded", stop_reason: "max_tokens" }), "truncated", "truncated");
-	is([tone("succeeded"), tone("overloaded"), tone("invalid"), tone("canceled")], ["good", "slow", "bad", "calm"], "tones");
+	is([tone("succeeded"), tone("overloaded"), tone("invalid"), tone("model"), tone("canceled")], ["good", "slow", "bad", "bad", "calm"], "tones");
+	is([classWords("model"), classWords("server"), classWords("of tomorrow")], ["no such model", "server error", "of tomorrow"], "what attempts came to");
 }
 
 // A body is shown as it was sent, also where a number is beyond a double.
