@@ -353,6 +353,78 @@ func TestBlocksKeepTheCap(t *testing.T) {
 	})
 }
 
+// What is reserved ahead stays within what a purse granted, which is asked for more
+// before calls wait, and within its cap to the end.
+func TestBlocksKeepThePurse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := scripted(func(n int64, req *http.Request) (*http.Response, error) {
+			return after(time.Duration(100+n%13*50)*time.Millisecond, req, http.StatusOK, answerOf("msg_1", 5))
+		})
+		var mu sync.Mutex
+		var granted, counted flotilla.Money
+		left := map[int64]flotilla.Money{}
+		cfg.Store = &records{fail: func(_, batch []flotilla.Record) error {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, r := range batch {
+				switch {
+				case r.Kind == flotilla.BlockRecord && r.Step == flotilla.BlockOpen:
+					left[r.Block] = r.Worst
+					counted += r.Worst
+				case r.Kind == flotilla.BlockRecord:
+					counted -= left[r.Block]
+					delete(left, r.Block)
+				case r.Block != 0:
+					left[r.Block] -= r.Worst
+					counted += r.Charged - r.Worst
+				}
+				if counted > granted {
+					t.Errorf("the store counts %d, %d is granted", counted, granted)
+				}
+			}
+			return nil
+		}}
+		fleet := newFleet(t, cfg)
+		w := worst(t, fleet, same(0))
+		asked := 0
+		line := newLine(t, fleet, flotilla.LineOptions{Job: 1, Purse: purseOf(func(want flotilla.Money) flotilla.Money {
+			mu.Lock()
+			defer mu.Unlock()
+			asked++
+			granted = min(granted+max(want, 5*w), 40*w)
+			return granted
+		})})
+		calls := atomic.Int64{}
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				for {
+					a, err := line.Do(t.Context(), flotilla.Call{Body: same(i), MaxWait: time.Minute})
+					var over *flotilla.BudgetExceededError
+					if err != nil {
+						if !errors.As(err, &over) || over.Per != 24*time.Hour {
+							t.Error(err)
+						}
+						return
+					}
+					calls.Add(1)
+					_ = a.Body.Close()
+				}
+			})
+		}
+		wg.Wait()
+		if calls.Load() < 400 || asked > 150 {
+			t.Errorf("%d calls, the purse was asked %d times", calls.Load(), asked)
+		}
+	})
+}
+
+type purseOf func(want flotilla.Money) flotilla.Money
+
+func (p purseOf) Grant(_ context.Context, want flotilla.Money) (flotilla.Money, time.Time, error) {
+	return p(want), time.Time{}, nil
+}
+
 var one flotilla.Money
 
 // same is bodies of one length.

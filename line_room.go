@@ -13,7 +13,7 @@ import (
 
 // freeFor is what a line may reserve ahead. Where that is less than worst and an
 // attempt waits for it, the lines that share the cap give back what they have,
-// which takes effect as what drew on it ends.
+// which takes effect as what drew on it ends; a purse is asked for more first.
 func (f *Fleet) freeFor(now time.Duration, l *Line, worst Money) Money {
 	free := Money(1 << 62)
 	for _, id := range l.stream.ledgers {
@@ -21,12 +21,13 @@ func (f *Fleet) freeFor(now time.Duration, l *Line, worst Money) Money {
 		if !capped {
 			continue
 		}
-		if id == l.stream.purse.ledger {
-			free = min(free, max(room, worst)) // its Store counts by itself
-			continue
-		}
 		sharers := f.linesOf(id)
-		if room -= aheadOf(sharers); room < worst && len(l.money.waiting) > 0 {
+		room -= aheadOf(sharers)
+		short := room < worst
+		switch p := &l.stream.purse; {
+		case short && id == p.ledger && !p.dry:
+			f.want(&sched.Want{Ledger: id, Nanos: int64(max(worst, l.money.size) - room)})
+		case short && len(l.money.waiting) > 0:
 			for _, o := range sharers {
 				f.returnBlocks(now, o)
 			}
