@@ -10,10 +10,14 @@ import (
 type adoption struct {
 	cached []int64 // by call, where the journal keeps another job's answer; nil: not asked
 	reused *reuse
+	told   func(call int) bool // its row says what came of it
 }
 
 // at is nonzero where a call can have an answer.
 func (a *adoption) at(call int) int64 {
+	if a.told(call) {
+		return -1
+	}
 	if a.cached != nil && a.cached[call] != 0 {
 		return a.cached[call]
 	}
@@ -25,7 +29,7 @@ func (a *adoption) at(call int) int64 {
 
 // adoptable looks for answers of other jobs and files.
 func (r *Run) adoptable(ctx context.Context, standing Standing) (*adoption, error) {
-	a := &adoption{}
+	a := &adoption{told: func(call int) bool { return r.x.holds(call) && r.x.told(call) }}
 	var err error
 	if r.batches, err = r.book.Batches(ctx); err != nil {
 		return nil, err
@@ -44,7 +48,7 @@ func (r *Run) adoptable(ctx context.Context, standing Standing) (*adoption, erro
 		}
 	}
 	a.reused, err = r.reusable(func(call int) bool {
-		return standing.Outcome(call) == Pending && !r.inBatch.has(call) && (a.cached == nil || a.cached[call] == 0)
+		return standing.Outcome(call) == Pending && !r.x.told(call) && !r.inBatch.has(call) && (a.cached == nil || a.cached[call] == 0)
 	})
 	return a, err
 }
@@ -54,7 +58,7 @@ func (r *Run) adoptable(ctx context.Context, standing Standing) (*adoption, erro
 func (r *Run) cachedFor(ctx context.Context, standing Standing) ([]int64, error) {
 	var pending []int
 	for call := range r.x.calls() {
-		if r.x.holds(call) && standing.Outcome(call) == Pending && !r.inBatch.has(call) {
+		if r.x.holds(call) && standing.Outcome(call) == Pending && !r.x.told(call) && !r.inBatch.has(call) {
 			pending = append(pending, call)
 		}
 	}
@@ -78,12 +82,14 @@ func (r *Run) cachedFor(ctx context.Context, standing Standing) ([]int64, error)
 // are anybody's; their lines are written with those of earlier runs.
 func (r *Run) adopt(ctx context.Context, standing Standing, a *adoption) (adopted bool, err error) {
 	var list []Adoption
-	var lines []int
+	var lines, told []int
 	for call := range r.limit {
 		if !r.x.holds(call) || standing.Outcome(call) != Pending {
 			continue
 		}
 		switch at := a.at(call); {
+		case r.x.told(call):
+			told = append(told, call)
 		case at > 0:
 			list = append(list, Adoption{call, at, r.x.nth(call)})
 		case at < 0:
@@ -93,12 +99,12 @@ func (r *Run) adopt(ctx context.Context, standing Standing, a *adoption) (adopte
 	if err := r.book.Adopt(ctx, list); err != nil {
 		return false, fmt.Errorf("take over answers of other jobs: %w", err)
 	}
-	if err := errors.Join(a.reused.settle(lines), a.reused.close()); err != nil {
+	if err := errors.Join(a.reused.settle(lines), a.reused.close(), r.settleTold(told)); err != nil {
 		return false, err
 	}
-	r.plan.Cached = len(list) + len(lines)
+	r.plan.Cached, r.plan.Told = len(list)+len(lines), len(told)
 	twins, err := r.adoptTwins(ctx)
-	return twins || r.plan.Cached > 0, err
+	return twins || r.plan.Cached+r.plan.Told > 0, err
 }
 
 // adoptTwins completes what a crash cut off between an answer and the rows that

@@ -18,7 +18,7 @@ func (x *index) refuseAlone() error {
 		if err := x.read(row, &rec); err != nil {
 			return err
 		}
-		body, err := x.build.body(nil, &rec)
+		body, err := x.build.body(nil, &rec, row%x.asks)
 		if err != nil {
 			return err
 		}
@@ -26,7 +26,7 @@ func (x *index) refuseAlone() error {
 		if err != nil {
 			return err
 		}
-		at, err := x.place(row)
+		at, err := x.place(row / x.asks)
 		if err != nil {
 			return err
 		}

@@ -39,13 +39,20 @@ func (r *Run) Carry(ctx context.Context) (s Summary, report flotilla.Report, err
 	return s, report, errors.Join(err, r.book.End(keep, s.Pending == 0 && r.limit == r.x.calls(), totals))
 }
 
-// carry runs the fleet, with an ear for what other processes ask of the job. A
+// carry runs the fleet, with an ear for what other processes ask of the job.
+// Calls that the craft asks anew are a part of their own, behind all others. A
 // pause ends the fleet's part, what is in flight drains, and another begins
 // with what is left once somebody says so.
 func (r *Run) carry(ctx context.Context) (total flotilla.Report, canceled bool, err error) {
 	for {
 		report, signal, err := r.carryUntil(ctx)
 		total = addReport(total, report)
+		if err == nil && signal == GoOn && report.Cause == flotilla.Finished && r.src.waiting() {
+			if err := r.stock(ctx); err != nil {
+				return total, false, err
+			}
+			continue
+		}
 		if err != nil || signal == Cancel || signal == GoOn {
 			return total, signal == Cancel, err
 		}
@@ -147,7 +154,7 @@ func (r *Run) cancelRest() error {
 		return nil
 	}
 	for call := range r.limit {
-		if !r.x.holds(call) || standing.Outcome(call) != Pending || r.src.kept.has(call) {
+		if !r.x.holds(call) || standing.Outcome(call) != Pending && !r.src.again[call].craft || r.src.kept.has(call) {
 			continue
 		}
 		e := r.x.row(call)
@@ -167,7 +174,7 @@ func (r *Run) cancelRest() error {
 func (r *Run) end(ctx context.Context) error {
 	var left []int
 	for call := range r.src.again {
-		if r.w.needs(call) {
+		if r.w.needs(call) && !r.src.again[call].craft {
 			left = append(left, call)
 		}
 	}
@@ -210,6 +217,12 @@ func (r *Run) summary(ctx context.Context, report *flotilla.Report) (s Summary, 
 	}
 	s.kept(r.promise, p, report)
 	open, err := r.book.Batches(ctx)
+	if err != nil {
+		return s, err
+	}
 	s.leave(open, report, r.cfg.Now(), r.cfg.KeyVariable)
+	if c := r.x.build.craft; c != nil {
+		s.Judge, err = c.Summarize(r.all(ctx))
+	}
 	return s, err
 }

@@ -31,7 +31,11 @@ func (r *Run) catchUp(ctx context.Context, standing Standing) error {
 			return err
 		}
 	}
-	return r.decideRefused(standing)
+	if err := r.decideRefused(standing); err != nil {
+		return err
+	}
+	r.chains.forget()
+	return nil
 }
 
 // toRead counts the calls that are known without their answers, and lists where
@@ -47,7 +51,7 @@ func (r *Run) toRead(standing Standing) []int64 {
 		if a.Outcome == Succeeded {
 			a.StopReason = standing.Stop(call)
 		}
-		if a.Outcome == Errored || r.w.needs(call) || slices.Contains(r.cfg.Retry, retryOf(&a)) {
+		if a.Outcome == Errored || r.x.build.craft != nil || r.w.needs(call) || slices.Contains(r.cfg.Retry, retryOf(&a)) {
 			list = append(list, standing.At(call))
 			continue
 		}
@@ -125,12 +129,18 @@ func (r *Run) decideRefused(standing Standing) error {
 
 // count counts an answer, and either lines its call up again or writes its line.
 func (r *Run) count(a *Answer, again bool) error {
+	if next, err := r.nextOf(a); next != nil || err != nil {
+		if err == nil {
+			r.src.again[a.Row] = *next
+		}
+		return err
+	}
 	was := r.tally.add(a, func() string { return r.idOf(a.Row) })
 	if again {
 		r.src.again[a.Row] = resend{was: was}
 		return nil
 	}
-	if why := retryOf(a); why != "" && slices.Contains(r.cfg.Retry, why) {
+	if why := r.kindOf(a); why != "" && slices.Contains(r.cfg.Retry, why) {
 		again, ok, err := r.resend(a, why)
 		if err != nil {
 			return err
@@ -150,7 +160,10 @@ func (r *Run) count(a *Answer, again bool) error {
 // resend is how a settled call is sent again; ok is false where the model gives
 // a cut answer no more room.
 func (r *Run) resend(a *Answer, why string) (resend, bool, error) {
-	again := resend{why: why}
+	again := resend{why: why, cost: a.Cost}
+	if r.x.build.craft != nil {
+		return r.resendAs(a, again)
+	}
 	if why != "truncated" {
 		return again, true, nil
 	}
@@ -175,7 +188,7 @@ func (r *Run) idOf(call int) string {
 
 // knownAlready says that the last summary and OUT tell all there is to know.
 func (r *Run) knownAlready(ctx context.Context, standing Standing) (bool, error) {
-	if len(r.cfg.Retry) > 0 || r.plan.Cached > 0 || r.form == outStream {
+	if len(r.cfg.Retry) > 0 || r.plan.Cached+r.plan.Told > 0 || r.form == outStream {
 		return false, nil
 	}
 	for call := range r.x.calls() {
@@ -184,7 +197,7 @@ func (r *Run) knownAlready(ctx context.Context, standing Standing) (bool, error)
 		}
 	}
 	t, err := leftBy(ctx, r.book, &r.cfg.Output)
-	if t == nil || err != nil || t.N != r.plan.Rows || t.LastAnswer != r.lastAnswer(standing) {
+	if t == nil || err != nil || t.N != r.plan.Rows || t.LastAnswer != r.lastAnswer(standing) || t.Pending > 0 && r.x.build.craft != nil {
 		return false, err // of another --limit or version, or something came after it
 	}
 	r.tally = tallyOf(&t.Summary)

@@ -42,6 +42,7 @@ type Config struct {
 	Kind     string // of the journal's kinds; empty: a run of the command line
 	Salt     []byte // makes a job of its own where another has the same rows and shape; nil: rows and shape alone say which it is
 	Prices   *price.Table
+	Craft    Craft // makes requests of rows and lines of answers; nil: as run does
 
 	NoSync bool // no org takes sync calls: a canary goes as a batch of one
 

@@ -57,11 +57,12 @@ type outReader struct {
 	o      *Output
 	x      *index
 	stands func(call int) Outcome // Pending: the job has no answer for it
+	chains chains
 	state  standingOut
 }
 
-func newOutReader(o *Output, x *index, stands func(int) Outcome) *outReader {
-	return &outReader{o: o, x: x, stands: stands, state: newStandingOut(x.calls())}
+func newOutReader(o *Output, x *index, chains chains, stands func(int) Outcome) *outReader {
+	return &outReader{o: o, x: x, chains: chains, stands: stands, state: newStandingOut(x.calls())}
 }
 
 // read reads OUT to its end. The first durable bytes are known to be whole
@@ -111,27 +112,22 @@ func tornOurs(tail []byte) bool {
 
 // line matches one line; -1: it repeats a line before it.
 func (r *outReader) line(line []byte, n int, validate bool) (call int, err error) {
-	f, ok := readFound(line)
-	if ok && validate {
-		ok = validLine(line)
-	}
+	f, ok := r.found(line, validate)
 	if !ok {
-		if f, ok = readForeign(line); !ok {
-			return 0, r.foreign(n, "it is no result line")
-		}
+		return 0, r.foreign(n, "it is no result line")
 	}
-	call, ok = r.x.findCall(f.id)
+	call, ok = r.x.callOf(&f)
 	if !ok {
 		return 0, r.foreign(n, fmt.Sprintf("no row has the id %q", f.id))
 	}
 	switch outcome := r.stands(call); {
 	case outcome == Pending:
 		return 0, r.foreign(n, fmt.Sprintf("this job has no answer for %q yet", f.id))
-	case outcome.String() != f.outcome:
+	case !r.says(&f, call, outcome):
 		r.state.stale.add(call)
 		r.state.amend = true
 	}
-	if ours, err := r.x.madeBody(call, f.body); err != nil || !ours {
+	if ours, err := r.made(call, &f); err != nil || !ours {
 		return 0, errors.Join(err, r.foreign(n, fmt.Sprintf("%q was sent with another body", f.id)))
 	}
 	if r.state.has.has(call) {
@@ -142,8 +138,57 @@ func (r *outReader) line(line []byte, n int, validate bool) (call int, err error
 	return call, nil
 }
 
+// found reads what a line says of itself.
+func (r *outReader) found(line []byte, validate bool) (f found, ok bool) {
+	if c := r.x.build.craft; c != nil {
+		if validate && !validLine(line) {
+			return f, false
+		}
+		return readCraft(c, line)
+	}
+	if f, ok = readFound(line); ok && validate {
+		ok = validLine(line)
+	}
+	if !ok {
+		f, ok = readForeign(line)
+	}
+	return f, ok
+}
+
+// says tells whether a line is of the answer that stands for its call.
+func (r *outReader) says(f *found, call int, outcome Outcome) bool {
+	if r.x.build.craft == nil {
+		return outcome.String() == f.outcome
+	}
+	c := r.chains.of(r.x, call)
+	return f.whose.Failed == (outcome != Succeeded) && (c == nil || hex16(c.short) == f.body)
+}
+
+// made says that a line's body is one that its call was sent with.
+func (r *outReader) made(call int, f *found) (bool, error) {
+	if r.x.build.craft != nil && (r.chains.of(r.x, call) != nil || f.body == hex16(r.x.row(call).body)) {
+		return true, nil
+	}
+	return r.x.madeBody(call, f.body)
+}
+
+func hex16(n uint64) string { return string(appendHex16(nil, n)) }
+
 func (r *outReader) foreign(line int, reason string) error {
 	return &ForeignError{r.o.Path, line, reason}
+}
+
+// callOf is the call that a line is of.
+func (x *index) callOf(f *found) (call int, ok bool) {
+	if x.build.craft == nil {
+		return x.findCall(f.id)
+	}
+	record, ok := x.find(f.id)
+	w := &f.whose
+	if !ok || w.Ask < 0 || w.Ask >= x.asks || (w.Repeat > 0) != (x.build.shape.Repeats > 0) || w.Repeat > x.repeats {
+		return 0, false
+	}
+	return (record*x.asks+w.Ask)*x.repeats + max(w.Repeat-1, 0), true
 }
 
 // findCall is the call of an id, repeats included.

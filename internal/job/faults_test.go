@@ -293,7 +293,7 @@ func FuzzInput(f *testing.F) {
 			if err := x.read(row, &r); err != nil {
 				t.Fatal(err)
 			}
-			body, err := x.build.body(nil, &r)
+			body, err := x.build.body(nil, &r, 0)
 			if err != nil || !json.Valid(body) {
 				t.Fatalf("row %d makes %q (%v)", row, body, err)
 			}

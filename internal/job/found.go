@@ -13,6 +13,7 @@ type found struct {
 	id      string
 	body    string // 16 hex digits
 	outcome string
+	whose   Whose // of a craft's line
 }
 
 var (
@@ -83,6 +84,14 @@ func readForeign(line []byte) (f found, ok bool) {
 		return f, false
 	}
 	v := gjson.GetManyBytes(line, "custom_id", "flotilla.body", "result.type")
-	f = found{v[0].Str, v[1].Str, v[2].Str}
+	f = found{id: v[0].Str, body: v[1].Str, outcome: v[2].Str}
 	return f, f.id != "" && len(f.body) == 16 && f.outcome != ""
+}
+
+// readCraft reads a line that a craft made.
+func readCraft(c Craft, line []byte) (f found, ok bool) {
+	v := gjson.GetManyBytes(line, "custom_id", "flotilla.body")
+	f = found{id: v[0].Str, body: v[1].Str}
+	f.whose, ok = c.Whose(line)
+	return f, ok && f.id != "" && len(f.body) == 16
 }

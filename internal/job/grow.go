@@ -18,10 +18,15 @@ type grownBody struct {
 // growth yields the row's body with its max_tokens doubled, doubled again, and
 // so on up to the model's bound.
 func (x *index) growth(r *record, yield func(grownBody) bool) error {
-	body, err := x.build.body(nil, r)
+	body, err := x.build.body(nil, r, 0)
 	if err != nil {
 		return err
 	}
+	return x.growthOf(body, yield)
+}
+
+// growthOf is growth of a body that is at hand.
+func (x *index) growthOf(body []byte, yield func(grownBody) bool) error {
 	f, err := x.weigh.Weigh(body)
 	if err != nil {
 		return err

@@ -26,6 +26,9 @@ func (x *index) identity(salt []byte) [32]byte {
 		strconv.Itoa(s.Repeats), strconv.FormatBool(s.Dedupe), "ids")
 	parts = append(parts, s.IDFields...)
 	parts = append(parts, "contents", string(x.digest[:]))
+	if c := x.build.craft; c != nil {
+		parts = append(parts, "craft", string(c.Identity()))
+	}
 	if len(salt) > 0 {
 		parts = append(parts, "salt", string(salt))
 	}
@@ -53,7 +56,9 @@ func (x *index) template() uint64 {
 	for _, p := range []string{s.Prompt, s.System, string(wire.Canonical(nil, []byte(orEmpty(s.Params))))} {
 		part([]byte(p))
 	}
-	if x.build.prompt == nil {
+	if c := x.build.craft; c != nil {
+		part(c.Identity())
+	} else if x.build.prompt == nil {
 		shapes := make([]uint64, len(x.kinds))
 		for i, k := range x.kinds {
 			shapes[i] = k.shape

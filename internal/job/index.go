@@ -26,14 +26,16 @@ type Weigher interface {
 }
 
 // index is what one pass over all inputs found: every row read, checked, made
-// into a body and weighed. Rows are numbered over all inputs; with repeats,
-// call c is repeat c%K of row c/K.
+// into a body and weighed. Records are numbered over all inputs, and each makes
+// as many rows of the index as its craft asks: row i is ask i%A of record i/A.
+// With repeats, call c is repeat c%K of row c/K.
 type index struct {
 	inputs  []*input
-	firsts  []int // number of each input's first row, from 0
+	firsts  []int // number of each input's first record, from 0
 	rows    entries
 	kinds   []kind
 	repeats int
+	asks    int // rows of a record
 
 	kindRows []int // rows of each kind
 	prefixes *prefixes
@@ -42,11 +44,11 @@ type index struct {
 	digest [32]byte // of the contents of all inputs, in order
 
 	seed     maphash.Seed
-	ids      []uint64    // hashes of ids by row
-	byID     []uint32    // rows in the order of ids
+	ids      []uint64    // hashes of ids by record
+	byID     []uint32    // records in the order of ids
 	byBody   []uint32    // rows in the order of bodies, with --dedupe
 	equal    int         // rows whose body an earlier row has
-	rejected []*RowError // rows set aside, in order
+	rejected []*RowError // records set aside, in order
 	columns  *columns    // nil: not asked for
 	build    *builder
 	weigh    Weigher
@@ -56,12 +58,18 @@ type index struct {
 }
 
 // n is how many calls the job has, set aside ones not counted.
-func (x *index) n() int { return (x.rows.n - len(x.rejected)) * x.repeats }
+func (x *index) n() int { return (x.rows.n - len(x.rejected)*x.asks) * x.repeats }
 
 // calls is how many numbers calls have: n and those of rows set aside.
 func (x *index) calls() int { return x.rows.n * x.repeats }
 
 func (x *index) row(call int) *entry { return x.rows.at(call / x.repeats) }
+
+// ask is which of its record's requests a call is.
+func (x *index) ask(call int) int { return call / x.repeats % x.asks }
+
+// records is how many records there are, those set aside included.
+func (x *index) records() int { return x.rows.n / x.asks }
 
 // nth is the how-many-th equal body a call is.
 func (x *index) nth(call int) int { return int(x.row(call).nth)*x.repeats + call%x.repeats }
@@ -80,9 +88,15 @@ type scanned struct {
 	len   int
 	sum   uint32
 	id    uint64
+	asked []ask // one for each request
+	err   *RowError
+}
+
+// ask is one request of a row.
+type ask struct {
 	facts flotilla.Facts
 	marks []mark
-	err   *RowError
+	told  bool
 }
 
 // scan is the pass over the inputs.
@@ -97,7 +111,7 @@ type scan struct {
 
 // newScan prepares a pass; columns are gathered where a table is to be written.
 func newScan(build *builder, inputs []*input, weigh Weigher, check checker) *scan {
-	x := &index{inputs: inputs, repeats: build.shape.repeats(), build: build, weigh: weigh, prices: check.prices, seed: maphash.MakeSeed()}
+	x := &index{inputs: inputs, repeats: build.shape.repeats(), asks: build.asks(), build: build, weigh: weigh, prices: check.prices, seed: maphash.MakeSeed()}
 	x.prefixes, x.likeness = newPrefixes(), newLikeness()
 	return &scan{x: x, check: check, kinds: map[kind]uint16{}, sum: sha256.New()}
 }
@@ -109,7 +123,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // however many processors there are.
 func (s *scan) run(ctx context.Context) error {
 	for i, in := range s.x.inputs {
-		s.x.firsts = append(s.x.firsts, s.x.rows.n)
+		s.x.firsts = append(s.x.firsts, s.x.records())
 		if i > math.MaxUint16-1 {
 			return fmt.Errorf("%d inputs are more than can be told apart", len(s.x.inputs))
 		}
@@ -118,7 +132,7 @@ func (s *scan) run(ctx context.Context) error {
 		}
 	}
 	s.sum.Sum(s.x.digest[:0])
-	if err := s.x.build.checkRows(s.x.rows.n - len(s.x.rejected)); err != nil {
+	if err := s.x.build.checkRows(s.x.records() - len(s.x.rejected)); err != nil {
 		return err
 	}
 	return s.order()
@@ -156,7 +170,7 @@ func (s *scan) input(ctx context.Context, i int, in *input) error {
 		}
 		return nil
 	})
-	first := s.x.rows.n
+	first := s.x.records()
 	for range workers {
 		g.Go(func() error {
 			w := s.worker(in, first)
@@ -242,7 +256,7 @@ func (w *worker) row(r *scanned, text []byte, row, line int) *RowError {
 		return w.fault(text, row, line, 0, err)
 	}
 	w.rec.n, w.rec.sparse = w.first+row, w.in.layout == layoutParquet
-	err := w.rec.read(string(text))
+	err := w.s.x.build.read(&w.rec, string(text))
 	if err == nil {
 		w.cols.see(&w.rec)
 		err = w.request(r)
@@ -253,28 +267,43 @@ func (w *worker) row(r *scanned, text []byte, row, line int) *RowError {
 	return nil
 }
 
-// request makes and weighs the body.
+// request makes and weighs the row's bodies.
 func (w *worker) request(r *scanned) error {
 	id, err := w.s.x.build.id(&w.rec)
 	if err != nil {
 		return err
 	}
 	r.id = maphash.String(w.s.x.seed, id)
-	if w.body, err = w.s.x.build.body(w.body[:0], &w.rec); err != nil {
+	r.asked = make([]ask, w.s.x.asks)
+	for ask := range r.asked {
+		if err := w.ask(&r.asked[ask], ask); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask makes one of the row's requests.
+func (w *worker) ask(a *ask, n int) (err error) {
+	if told := w.s.x.build.told(&w.rec, n); told != nil {
+		a.told, a.facts = true, w.s.toldFacts(told, &w.rec, n)
+		return nil
+	}
+	if w.body, err = w.s.x.build.body(w.body[:0], &w.rec, n); err != nil {
 		return err
 	}
 	f, err := w.s.check.check(w.body)
 	if err != nil {
 		return err
 	}
-	if r.facts, err = w.s.x.weigh.Weigh(w.body); err != nil {
+	if a.facts, err = w.s.x.weigh.Weigh(w.body); err != nil {
 		return err
 	}
-	r.facts.Size = len(w.body)
+	a.facts.Size = len(w.body)
 	if f.Cache5m || f.Cache1h {
-		r.marks = marksOf(w.s.x.seed, w.body, r.facts.Model, r.facts.In)
+		a.marks = marksOf(w.s.x.seed, w.body, a.facts.Model, a.facts.In)
 	} else {
-		w.like.see(alike{r.facts.Model, r.facts.Shape}, w.body, r.facts.In)
+		w.like.see(alike{a.facts.Model, a.facts.Shape}, w.body, a.facts.In)
 	}
 	return nil
 }
@@ -283,26 +312,31 @@ func (w *worker) request(r *scanned) error {
 func (s *scan) take(in int, rows []scanned) error {
 	for i := range rows {
 		r := &rows[i]
-		e := entry{off: r.off, len: uint32(r.len), sum: r.sum, input: uint16(in), kind: noKind}
 		if r.err != nil {
 			if !s.skipBad {
 				return r.err
 			}
 			s.x.rejected = append(s.x.rejected, r.err)
-		} else if err := s.fill(&e, &r.facts, s.affinity(r)); err != nil {
-			return err
 		}
-		if s.x.rows.n == math.MaxUint32 {
+		if s.x.rows.n > math.MaxUint32-s.x.asks {
 			return errors.New("more than 4,294,967,295 rows")
 		}
-		s.x.rows.add(e)
+		for ask := range s.x.asks {
+			e := entry{off: r.off, len: uint32(r.len), sum: r.sum, input: uint16(in), kind: noKind}
+			if r.err == nil {
+				if err := s.fill(&e, &r.asked[ask]); err != nil {
+					return err
+				}
+			}
+			s.x.rows.add(e)
+		}
 		s.x.ids = append(s.x.ids, r.id)
 	}
 	return nil
 }
 
-// affinity takes in the marks of a row.
-func (s *scan) affinity(r *scanned) uint32 {
+// affinity takes in the marks of a request.
+func (s *scan) affinity(r *ask) uint32 {
 	if len(r.marks) == 0 {
 		return 0
 	}
@@ -310,9 +344,10 @@ func (s *scan) affinity(r *scanned) uint32 {
 	return s.x.prefixes.take(r.facts.Model, r.marks, float64(m.MinCacheable))
 }
 
-func (s *scan) fill(e *entry, f *flotilla.Facts, affinity uint32) error {
-	k := kind{f.Model, f.Pool, f.Family, f.Shape, f.Stream, f.Alone, f.Out, affinity}
-	if s.out > 0 {
+func (s *scan) fill(e *entry, a *ask) error {
+	f := &a.facts
+	k := kind{f.Model, f.Pool, f.Family, f.Shape, f.Stream, f.Alone, f.Out, s.affinity(a), a.told}
+	if s.out > 0 && !a.told {
 		k.out = s.out
 	}
 	at, ok := s.kinds[k]
@@ -358,17 +393,32 @@ func (x *index) read(row int, r *record) error {
 		return fmt.Errorf("read %s again: %w", in.name, bare(err))
 	}
 	if crc32.Checksum(text, castagnoli) != e.sum {
-		return withHint(fmt.Errorf("%s changed while the job ran (row %d)", in.name, row-x.firsts[e.input]+1),
+		return withHint(fmt.Errorf("%s changed while the job ran (row %d)", in.name, row/x.asks-x.firsts[e.input]+1),
 			"what is done is kept; the same command begins a job over the new contents")
 	}
-	r.n, r.sparse = row+1, in.layout == layoutParquet
-	return r.read(string(text))
+	r.n, r.sparse = row/x.asks+1, in.layout == layoutParquet
+	return x.build.read(r, string(text))
 }
 
-// id is the id of a call, read from its row.
+// id is the id of a call, read from its row. A craft's calls have the row's own.
 func (x *index) id(call int, r *record) (string, error) {
 	id, err := x.build.id(r)
+	if x.build.craft != nil {
+		return id, err
+	}
 	return x.build.shape.repeatID(id, call%x.repeats), err
+}
+
+// sortRecords lists the records that are not set aside by what less says.
+func (x *index) sortRecords(less func(a, b uint32) int) []uint32 {
+	records := make([]uint32, 0, x.records())
+	for i := range x.records() {
+		if x.rows.at(i*x.asks).kind != noKind {
+			records = append(records, uint32(i))
+		}
+	}
+	slices.SortFunc(records, less)
+	return records
 }
 
 // sortRows lists the rows that are not set aside by what less says, then by number.

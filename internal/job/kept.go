@@ -23,6 +23,8 @@ type keptShape struct {
 	Inputs []string `json:"inputs"` // absolute paths; streamName for what can be read once
 	Digest string   `json:"digest"` // SHA-256 of their contents, as the identity has it
 	Shape  Shape    `json:"shape"`
+
+	Craft json.RawMessage `json:"craft,omitempty"` // as Craft.Kept has it; absent: the job has none
 }
 
 // keptFormat is that of keptShape; others are not read.
@@ -32,6 +34,9 @@ const keptFormat = 1
 func (x *index) kept() json.RawMessage {
 	k := keptShape{Format: keptFormat, Digest: hex.EncodeToString(x.digest[:]), Shape: *x.build.shape}
 	k.Shape.Params = withoutSecrets(k.Shape.Params)
+	if c := x.build.craft; c != nil {
+		k.Craft = c.Kept()
+	}
 	for _, in := range x.inputs {
 		name := streamName
 		if !in.stream {
@@ -97,7 +102,15 @@ type KeptRows struct{ rowReader }
 // were. Values that the journal does not keep are redacted in the bodies. Dir is
 // where copies of packed inputs and tables are spooled; empty: the system's. The
 // error says for people why the rows cannot be had.
-func OpenRows(ctx context.Context, shape json.RawMessage, dir string) (_ *KeptRows, err error) {
+func OpenRows(ctx context.Context, shape json.RawMessage, dir string) (*KeptRows, error) {
+	return OpenCraftRows(ctx, shape, dir, func(json.RawMessage) (Craft, error) {
+		return nil, errors.New("the rows of a job of this kind are made otherwise")
+	})
+}
+
+// OpenCraftRows is OpenRows for jobs that may have a craft: open makes it of what
+// its Kept was.
+func OpenCraftRows(ctx context.Context, shape json.RawMessage, dir string, open func(json.RawMessage) (Craft, error)) (_ *KeptRows, err error) {
 	var k keptShape
 	if len(shape) == 0 {
 		return nil, errors.New("the journal does not say what the job's rows are made of: an older version began it")
@@ -109,7 +122,12 @@ func OpenRows(ctx context.Context, shape json.RawMessage, dir string) (_ *KeptRo
 	if err != nil {
 		return nil, err
 	}
-	x := &index{build: build, repeats: k.Shape.repeats()}
+	if len(k.Craft) > 0 {
+		if build.craft, err = open(k.Craft); err != nil {
+			return nil, err
+		}
+	}
+	x := &index{build: build, repeats: k.Shape.repeats(), asks: build.asks()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, x.close())
@@ -138,7 +156,7 @@ func (x *index) reopen(ctx context.Context, names []string, dir string) error {
 		if err != nil {
 			return err
 		}
-		x.inputs, x.firsts = append(x.inputs, in), append(x.firsts, x.rows.n)
+		x.inputs, x.firsts = append(x.inputs, in), append(x.firsts, x.records())
 		sum := sha256.New()
 		err = readBlocks(io.NewSectionReader(in.text, 0, math.MaxInt64), func(b *block) error {
 			_, _ = sum.Write(b.text)
@@ -158,7 +176,7 @@ func (x *index) reopen(ctx context.Context, names []string, dir string) error {
 // it is read.
 func (x *index) noteRows(b *block, input uint16) {
 	if b.long > 0 {
-		x.rows.add(entry{off: b.off, len: uint32(len(b.text)), input: input, kind: noKind})
+		x.addRecord(entry{off: b.off, len: uint32(len(b.text)), input: input, kind: noKind})
 		return
 	}
 	b.lines(func(off int64, _ int, text []byte) {
@@ -166,6 +184,13 @@ func (x *index) noteRows(b *block, input uint16) {
 		if text[0] == faultMark && x.inputs[input].table() || wire.Valid(text) != nil {
 			e.kind = noKind
 		}
-		x.rows.add(e)
+		x.addRecord(e)
 	})
+}
+
+// addRecord adds the rows of a record, which stand in one place.
+func (x *index) addRecord(e entry) {
+	for range x.asks {
+		x.rows.add(e)
+	}
 }

@@ -15,6 +15,8 @@ import (
 type liner struct {
 	x    *index
 	keep []string // input fields that a line repeats; "all": the row; none: nothing
+
+	chains chains
 }
 
 // lineOf appends the line of a settled call, with its line break. r is the
@@ -24,17 +26,23 @@ func (l *liner) lineOf(dst []byte, a *Answer, r *record, retried string) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	dst = appendResult(dst, id, a)
+	if l.x.build.craft != nil {
+		if dst, err = l.x.build.craft.AppendMember(appendHead(dst, id), l.x.done(a, r, id, l.chains)); err != nil {
+			return nil, err
+		}
+	} else {
+		dst = appendResult(dst, id, a)
+	}
 	if len(l.keep) > 0 {
 		dst = append(dst, `,"input":`...)
 		dst = l.appendInput(dst, r)
 	}
-	dst = appendManner(dst, a)
+	dst = appendManner(dst, l.manner(a))
 	if retried != "" {
 		dst = append(dst, `,"retried":`...)
 		dst = appendString(dst, retried)
 	}
-	body, err := l.x.bodyOf(a, r)
+	body, err := l.x.bodyOf(a, r, l.chains)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +62,7 @@ func RowName(row int) string { return rowID(row + 1) }
 
 // appendResult appends the start of a line: what the Batches API would give.
 func appendResult(dst []byte, id string, a *Answer) []byte {
-	dst = append(dst, `{"custom_id":`...)
-	dst = appendString(dst, id)
-	dst = append(dst, `,"result":{"type":"`...)
+	dst = append(appendHead(dst, id), `"result":{"type":"`...)
 	dst = append(dst, a.Outcome.String()...)
 	switch a.Outcome {
 	case Succeeded:
@@ -69,6 +75,46 @@ func appendResult(dst []byte, id string, a *Answer) []byte {
 		dst = append(dst, '"')
 	}
 	return append(dst, '}')
+}
+
+// appendHead begins a line.
+func appendHead(dst []byte, id string) []byte {
+	return append(appendString(append(dst, `{"custom_id":`...), id), ',')
+}
+
+// manner is how an answer was had, for its line. What a call cost that its craft
+// had asked anew is the cost of all its answers; one whose row says what came of
+// it came from nowhere.
+func (l *liner) manner(a *Answer) *Answer {
+	c, told := l.chains[a.Row], l.x.build.craft != nil && l.x.told(a.Row)
+	if c == nil && !told {
+		return a
+	}
+	one := *a
+	if c != nil {
+		one.Cost += c.cost
+	}
+	if told {
+		one.Cached, one.Tier = false, ""
+	}
+	return &one
+}
+
+// done is a settled call as its craft makes its line.
+func (x *index) done(a *Answer, r *record, id string, chains chains) *Done {
+	d := &Done{
+		ID: id, Row: Row{r}, Record: a.Row / x.repeats / x.asks, Ask: x.ask(a.Row), Answer: a, Cost: a.Cost, Told: x.told(a.Row),
+	}
+	if x.build.shape.Repeats > 0 {
+		d.Repeat = a.Row%x.repeats + 1
+	}
+	if c := chains[a.Row]; c != nil {
+		d.Cost += c.cost
+	}
+	if c := chains.of(x, a.Row); c != nil {
+		d.Tried = c.tried
+	}
+	return d
 }
 
 // appendManner appends how an answer was had; the object is left open.
@@ -144,9 +190,12 @@ func (x *index) checkKeep(keep []string) error {
 }
 
 // bodyOf is the hash of the body that was answered: the row's, or with a larger
-// max_tokens after --retry truncated.
-func (x *index) bodyOf(a *Answer, r *record) (uint64, error) {
+// max_tokens after --retry truncated, or the last of its chain.
+func (x *index) bodyOf(a *Answer, r *record, chains chains) (uint64, error) {
 	e := x.row(a.Row)
+	if c := chains.of(x, a.Row); c != nil {
+		return c.short, nil
+	}
 	if a.Hash == e.key || a.Hash == [16]byte{} {
 		return e.body, nil
 	}

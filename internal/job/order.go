@@ -17,7 +17,7 @@ import (
 // row, and the same result every time, where a map of ids would take fifty.
 func (s *scan) order() error {
 	x := s.x
-	x.byID = x.sortRows(func(a, b uint32) int {
+	x.byID = x.sortRecords(func(a, b uint32) int {
 		return cmp.Or(cmp.Compare(x.ids[a], x.ids[b]), cmp.Compare(a, b))
 	})
 	if err := s.refuseDoubles(); err != nil {
@@ -59,7 +59,7 @@ func (s *scan) refuseDoubles() error {
 		x.setAside(int(d[1]))
 	}
 	if len(doubles) > 0 {
-		x.byID = slices.DeleteFunc(x.byID, func(r uint32) bool { return x.rows.at(int(r)).kind == noKind })
+		x.byID = slices.DeleteFunc(x.byID, func(r uint32) bool { return x.rows.at(int(r)*x.asks).kind == noKind })
 		slices.SortFunc(x.rejected, func(a, b *RowError) int { return cmp.Compare(a.Record, b.Record) })
 	}
 	return nil
@@ -70,7 +70,7 @@ func (s *scan) doubled(rows []uint32) (pairs [][2]uint32, err error) {
 	first := map[string]uint32{}
 	var r record
 	for _, row := range rows {
-		if err := s.x.read(int(row), &r); err != nil {
+		if err := s.x.read(int(row)*s.x.asks, &r); err != nil {
 			return nil, err
 		}
 		id, err := s.x.build.id(&r)
@@ -88,7 +88,7 @@ func (s *scan) doubled(rows []uint32) (pairs [][2]uint32, err error) {
 
 func (s *scan) doubleError(first, second int) (*RowError, error) {
 	var r record
-	if err := s.x.read(second, &r); err != nil {
+	if err := s.x.read(second*s.x.asks, &r); err != nil {
 		return nil, err
 	}
 	id, err := s.x.build.id(&r)
@@ -109,13 +109,15 @@ func (s *scan) doubleError(first, second int) (*RowError, error) {
 	return b, nil
 }
 
-// setAside takes a row out of the job after it was taken in.
-func (x *index) setAside(row int) {
-	e := x.rows.at(row)
-	x.tokens -= int64(e.in) * int64(x.repeats)
-	x.worst -= e.worst * flotilla.Money(x.repeats)
-	x.kindRows[e.kind]--
-	e.kind = noKind
+// setAside takes a record out of the job after it was taken in.
+func (x *index) setAside(record int) {
+	for ask := range x.asks {
+		e := x.rows.at(record*x.asks + ask)
+		x.tokens -= int64(e.in) * int64(x.repeats)
+		x.worst -= e.worst * flotilla.Money(x.repeats)
+		x.kindRows[e.kind]--
+		e.kind = noKind
+	}
 }
 
 // lineAt counts the line breaks before off.
@@ -134,10 +136,10 @@ func lineAt(f io.ReaderAt, off int64) (line int, err error) {
 	}
 }
 
-// place finds where a row stands in its input, for an error. Lines are counted
+// place finds where a record stands in its input, for an error. Lines are counted
 // anew, which only errors can afford.
 func (x *index) place(row int) (*RowError, error) {
-	e := x.rows.at(row)
+	e := x.rows.at(row * x.asks)
 	in := x.inputs[e.input]
 	p := &RowError{Input: in.name, Row: row - x.firsts[e.input] + 1, Record: row + 1, Table: in.table()}
 	if p.Table {
@@ -167,7 +169,7 @@ func (x *index) countEqual() {
 	}
 }
 
-// find is the row of an id, without its repeat; ok is false where no row has it.
+// find is the record of an id, without its repeat; ok is false where none has it.
 func (x *index) find(id string) (row int, ok bool) {
 	h := maphash.String(x.seed, id)
 	i, ok := slices.BinarySearchFunc(x.byID, h, func(r uint32, h uint64) int { return cmp.Compare(x.ids[r], h) })

@@ -36,12 +36,14 @@ func (r *Run) Peek(ctx context.Context, p Peeker) error {
 	wants := func(call int) bool {
 		return r.x.holds(call) && standing.Outcome(call) == Pending && adopt.at(call) == 0
 	}
-	plan.Settled, plan.Cached, plan.Pending, plan.Batched = 0, 0, 0, 0
+	plan.Settled, plan.Cached, plan.Told, plan.Pending, plan.Batched = 0, 0, 0, 0, 0
 	for call := range r.limit {
 		switch {
 		case !r.x.holds(call):
 		case standing.Outcome(call) != Pending:
 			plan.Settled++
+		case r.x.told(call):
+			plan.Told++
 		case adopt.at(call) != 0:
 			plan.Cached++
 		default:

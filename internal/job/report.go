@@ -6,11 +6,14 @@ import (
 	"github.com/flotilla-llm/flotilla"
 )
 
-// addReport joins the reports of the parts of a run that was paused. Bounds add
-// up, quantiles are the latest part's that has any.
+// addReport joins the reports of the parts of a run. Bounds add up, quantiles are
+// those of the part with the most attempts.
 func addReport(total, part flotilla.Report) flotilla.Report {
 	if total.Started.IsZero() {
 		return part
+	}
+	if part.P95 == 0 || part.Attempts < total.Attempts && total.P95 != 0 {
+		part.P50, part.P95, part.P99 = total.P50, total.P95, total.P99
 	}
 	part.Started = total.Started
 	part.RealWall += total.RealWall
@@ -22,9 +25,6 @@ func addReport(total, part flotilla.Report) flotilla.Report {
 	part.TransportErrors += total.TransportErrors
 	part.Bound += total.Bound
 	part.PoliteBound += total.PoliteBound
-	if part.P95 == 0 {
-		part.P50, part.P95, part.P99 = total.P50, total.P95, total.P99
-	}
 	for i := range part.Lanes {
 		for j := range total.Lanes {
 			if l, o := &part.Lanes[i], &total.Lanes[j]; l.Org == o.Org && l.Pool == o.Pool && l.Tier == o.Tier {
@@ -36,6 +36,9 @@ func addReport(total, part flotilla.Report) flotilla.Report {
 }
 
 func addLane(l, o *flotilla.LaneReport) {
+	if l.P95 == 0 || l.Attempts < o.Attempts && o.P95 != 0 {
+		l.P50, l.P95 = o.P50, o.P95
+	}
 	for _, n := range []struct {
 		to   *int
 		more int
@@ -57,9 +60,6 @@ func addLane(l, o *flotilla.LaneReport) {
 		{&l.Hold, o.Hold},
 	} {
 		*n.to += n.more
-	}
-	if l.P95 == 0 {
-		l.P50, l.P95 = o.P50, o.P95
 	}
 	l.Cost += o.Cost
 	l.Peak = max(l.Peak, o.Peak)

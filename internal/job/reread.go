@@ -41,5 +41,5 @@ func (r rowReader) Body(row int) ([]byte, error) {
 	if err := r.x.read(row/r.x.repeats, &rec); err != nil {
 		return nil, err
 	}
-	return r.x.build.body(nil, &rec)
+	return r.x.build.body(nil, &rec, r.x.ask(row))
 }

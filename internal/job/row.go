@@ -15,6 +15,7 @@ type builder struct {
 	shape  *Shape
 	prompt recipe // the whole body of form 3; nil: rows are requests themselves
 	fills  []given
+	craft  Craft // makes the bodies; nil: the shape does
 }
 
 func newBuilder(s *Shape) (*builder, error) {
@@ -127,8 +128,11 @@ var messageFields = map[string]bool{
 	"mcp_servers": true, "context_management": true,
 }
 
-// body appends the Messages body that the record makes.
-func (b *builder) body(dst []byte, r *record) ([]byte, error) {
+// body appends the Messages body that the record makes, for one of its requests.
+func (b *builder) body(dst []byte, r *record, ask int) ([]byte, error) {
+	if b.craft != nil {
+		return b.craft.Body(dst, Row{r}, ask)
+	}
 	if b.prompt != nil {
 		return b.prompt.appendTo(dst, r)
 	}

@@ -19,7 +19,7 @@ func asked(t *testing.T, s Shape, row string) (id, body string, err error) {
 	if id, err = b.id(r); err != nil {
 		return "", "", err
 	}
-	raw, err := b.body(nil, r)
+	raw, err := b.body(nil, r, 0)
 	return id, string(raw), err
 }
 

@@ -28,6 +28,7 @@ type kind struct {
 	alone               bool // no batch may carry it
 	out                 int
 	affinity            uint32 // of the beginning that it marks for a cache; 0: none
+	told                bool   // its rows bring their outcomes with them: no call is made
 }
 
 // noKind marks a record that --skip-bad set aside.
@@ -55,6 +56,12 @@ func (e *entries) add(one entry) {
 // holds says that a number is one of the job's calls.
 func (x *index) holds(call int) bool {
 	return call >= 0 && call < x.calls() && x.row(call).kind != noKind
+}
+
+// told says that a call's row brings its outcome with it.
+func (x *index) told(call int) bool {
+	k := x.row(call).kind
+	return k != noKind && x.kinds[k].told
 }
 
 // shapes numbers the (model, shape of body) that each kind is of: one canary goes

@@ -30,6 +30,7 @@ type Run struct {
 	limit    int // calls below it are this run's
 	tally    *tally
 	refused  []Answer // of earlier runs, by 400 or 404, until all is read
+	chains   chains
 	progress Progress
 	plan     Plan
 	promise  *Forecast // nil: none was made
@@ -42,6 +43,7 @@ type Plan struct {
 	Rows     int    // of this run
 	Settled  int    // by earlier runs
 	Cached   int    // settled now by answers of other jobs or files
+	Told     int    // settled now by what the rows themselves say
 	Equal    int    // rows whose body an earlier row has
 	Pending  int    // without a result
 	Batched  int    // of the pending ones, in batches of earlier runs
@@ -76,6 +78,7 @@ func Open(ctx context.Context, fleet Fleet, cfg Config) (_ *Run, err error) {
 	if err != nil {
 		return nil, err
 	}
+	build.craft = cfg.Craft
 	r := &Run{cfg: cfg, fleet: fleet, tally: newTally(), sample: map[string][]int64{}}
 	r.lengths = lengths{length{mean: float64(cfg.OutTokens), p95: float64(cfg.OutP95), source: OutGiven}, map[string]length{}}
 	var inputs []*input
@@ -131,7 +134,7 @@ func (r *Run) opened() error {
 	x := r.x
 	r.limit = x.calls()
 	if r.cfg.Limit > 0 {
-		r.limit = min(r.limit, r.cfg.Limit*x.repeats)
+		r.limit = min(r.limit, r.cfg.Limit*x.asks*x.repeats)
 	}
 	n := 0
 	for call := range r.limit {
@@ -150,7 +153,7 @@ func (r *Run) opened() error {
 	if n == 0 {
 		r.plan.Warnings = append(r.plan.Warnings, "the input has no rows")
 	}
-	r.forecast(func(call int) bool { return x.holds(call) && !x.follows(call) })
+	r.forecast(func(call int) bool { return x.holds(call) && !x.follows(call) && !x.told(call) })
 	var err error
 	r.form, err = r.cfg.Output.check(r.cfg.Inputs, n)
 	return err
@@ -184,6 +187,9 @@ func (r *Run) Begin(ctx context.Context, j Journal) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := r.follow(ctx, standing); err != nil {
+		return err
+	}
 	adopt, err := r.adoptable(ctx, standing)
 	if err != nil {
 		return err
@@ -202,7 +208,7 @@ func (r *Run) Begin(ctx context.Context, j Journal) (err error) {
 			return max(adopt.at(call), 0)
 		},
 	}
-	r.w, err = openWriter(ctx, &r.cfg.Output, r.form, r.x, r.book, known, r.cfg.Now(), r.cfg.Dir, r.cfg.Say)
+	r.w, err = openWriter(ctx, &r.cfg.Output, r.form, r.x, r.book, known, r.chains, r.cfg.Now(), r.cfg.Dir, r.cfg.Say)
 	if err != nil {
 		return err
 	}
@@ -238,17 +244,10 @@ func (r *Run) begun(ctx context.Context, standing Standing) (err error) {
 	if p.Spent, err = r.book.Spent(ctx); err != nil {
 		return err
 	}
-	p.Settled = -p.Cached
-	for call := range r.limit {
-		if r.x.holds(call) && standing.Outcome(call) != Pending {
-			p.Settled++
-		}
-	}
-	p.Resumed = p.Settled > 0
 	r.src = &source{
 		x: r.x, w: r.w, name: r.book.Key(), limit: r.limit, noSync: r.cfg.NoSync, standing: standing,
 		again: map[int]resend{}, back: map[int]setback{}, settled: newCallSet(r.x.calls()), canary: canary{out: -1},
-		failFast: r.cfg.FailFast, hook: r.settled, append: r.append,
+		failFast: r.cfg.FailFast, hook: r.settled, append: r.append, chains: r.chains, anew: r.anew,
 	}
 	if err := r.w.open(ctx, standing); err != nil {
 		return err
@@ -256,12 +255,16 @@ func (r *Run) begun(ctx context.Context, standing Standing) (err error) {
 	if err := r.catchUp(ctx, standing); err != nil {
 		return err
 	}
+	p.Settled = -p.Cached - p.Told
 	for call := range r.limit {
+		if r.x.holds(call) && standing.Outcome(call) != Pending && !r.src.again[call].craft {
+			p.Settled++
+		}
 		if r.src.wants(call) {
 			r.src.left++
 		}
 	}
-	p.Pending = r.src.left
+	p.Pending, p.Resumed = r.src.left, p.Settled > 0
 	if err := r.learn(ctx, standing); err != nil {
 		return err
 	}

@@ -38,13 +38,21 @@ type source struct {
 	failFast bool
 	hook     func(*Answer, resend) // told of every result
 	append   func([]flotilla.Record) error
+
+	chains chains
+	anew   func(a *Answer, body []byte) (*resend, error) // as Run has it
+	asked  int                                           // calls that were asked anew since they were counted last
 }
 
 // resend is why a settled call is sent again, and with which body.
 type resend struct {
 	why  string     // errored, expired, canceled, truncated, refused
 	was  tallied    // what its old answer counted as
-	grow *grownBody // truncated: the body with more room; nil: the row's own
+	grow *grownBody // a body of its own, such as that with more room; nil: the row's
+
+	craft bool           // the craft wants it: the call has no answer yet
+	tried []string       // as a chain has it, once the answer has come
+	cost  flotilla.Money // of the answer before
 }
 
 // errFailFast ends a run at its first row that errored.
@@ -126,7 +134,7 @@ func (s *source) Body(call int) ([]byte, error) {
 	if err := s.x.read(call/s.x.repeats, &rec); err != nil {
 		return nil, err
 	}
-	return s.x.build.body(nil, &rec)
+	return s.x.build.body(nil, &rec, s.x.ask(call))
 }
 
 // Settled takes a result, which is durable by now, to OUT.
@@ -165,6 +173,11 @@ func (s *source) sentHash(call int) [16]byte {
 // deliver writes the line of an answer, and those of the calls that share it.
 func (s *source) deliver(a *Answer) error {
 	r := s.again[a.Row]
+	if s.x.build.craft != nil {
+		if again, err := s.askAnew(a, &r); again || err != nil {
+			return err
+		}
+	}
 	s.took(a.Row)
 	if a.Row < s.limit {
 		s.hook(a, r)
@@ -179,6 +192,35 @@ func (s *source) deliver(a *Answer) error {
 		return errFailFast
 	}
 	return nil
+}
+
+// askAnew has a call wait for its next body, where its craft wants it asked anew.
+// It goes when all others have settled: a few calls have no end of their own.
+func (s *source) askAnew(a *Answer, r *resend) (bool, error) {
+	s.chains.settled(s.x, a.Row, r)
+	var body []byte
+	if r.grow != nil {
+		body = r.grow.body
+	}
+	next, err := s.anew(a, body)
+	if next == nil || err != nil {
+		return false, err
+	}
+	next.why, next.was = r.why, r.was
+	s.in(a.Row)
+	delete(s.back, a.Row)
+	s.again[a.Row] = *next
+	s.asked++
+	return true, nil
+}
+
+// waiting says whether calls were asked anew since it was last asked.
+func (s *source) waiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.asked
+	s.asked = 0
+	return n > 0
 }
 
 // took notes that a call has settled.

@@ -66,6 +66,8 @@ type Summary struct {
 	RunningBatches []RunningBatch   `json:"running_batches"`
 	Forecast       *ForecastSummary `json:"forecast,omitempty"` // absent: none was made
 
+	Judge json.RawMessage `json:"judge,omitempty"` // what a craft makes of the answers; absent: there is no craft
+
 	Cause string `json:"cause"` // finished, interrupted, cap, deadline, closed, stopped
 }
 

@@ -42,12 +42,12 @@ type tableWriter interface {
 // tableColumns are the input's columns, those of our names called input.NAME,
 // and then ours. A table of ours that is an input again has such columns too:
 // they keep their names, and what would take them gets one more "input.".
-func tableColumns(input []*column) []column {
+func tableColumns(input []*column, own []column) []column {
 	taken := map[string]bool{}
-	for _, c := range ownColumns {
+	for _, c := range own {
 		taken[c.name] = true
 	}
-	all := make([]column, len(input), len(input)+len(ownColumns))
+	all := make([]column, len(input), len(input)+len(own))
 	var clash []int
 	for i, c := range input {
 		all[i] = *c
@@ -64,7 +64,7 @@ func tableColumns(input []*column) []column {
 		}
 		taken[all[i].name] = true
 	}
-	return append(all, ownColumns...)
+	return append(all, own...)
 }
 
 // table writes OUT as a table of every settled call.
@@ -97,7 +97,7 @@ func (w *writer) table(ctx context.Context) error {
 }
 
 func (w *writer) newTable(b io.Writer) (tableWriter, error) {
-	columns := tableColumns(w.x.columns.list)
+	columns := tableColumns(w.x.columns.list, w.x.build.columns())
 	if strings.HasSuffix(strings.ToLower(w.o.Path), ".csv") {
 		return newCSVTable(b, columns)
 	}
@@ -154,6 +154,10 @@ func (w *writer) ownCells(a *Answer) (tableRow, error) {
 	id, err := w.x.id(a.Row, &w.rec)
 	if err != nil {
 		return nil, err
+	}
+	if c := w.x.build.craft; c != nil {
+		d := w.x.done(a, &w.rec, id, w.chains)
+		return c.Cells(d)
 	}
 	said, err := answerCells(a)
 	if err != nil {

@@ -22,8 +22,7 @@ type holding struct {
 	at      func(call int) int64 // where the journal keeps the answer; 0: not there yet
 }
 
-// tableCells are the cells by which a row of a table is known to hold an
-// answer. A table has no hash of the body, as a line has.
+// tableCells are those of run.
 var tableCells = []string{"completion", "stop_reason", "status", "error", "model"}
 
 // foundTable is a table that stands at OUT: a hash of each call's cells.
@@ -37,7 +36,7 @@ type foundTable struct {
 // readFoundTable reads which calls a table has rows of.
 func readFoundTable(o *Output, x *index, outcome func(int) Outcome) (*foundTable, error) {
 	t := &foundTable{newStandingOut(x.calls()), make([]uint64, x.calls()), make([]int, x.calls()), maphash.MakeSeed()}
-	if err := checkTableHead(o); err != nil {
+	if err := checkTableHead(o, x.build.columns()); err != nil {
 		return nil, err
 	}
 	in, err := openInput(o.Path, nil, filepath.Dir(o.Path))
@@ -59,14 +58,14 @@ func readFoundTable(o *Output, x *index, outcome func(int) Outcome) (*foundTable
 
 func (t *foundTable) row(o *Output, x *index, outcome func(int) Outcome, line []byte, n int) error {
 	id := gjson.GetBytes(line, "custom_id").Str
-	call, ok := x.findCall(id)
+	call, ok := x.callOfRow(id, line)
 	switch {
 	case !ok:
 		return &ForeignError{o.Path, n, fmt.Sprintf("no row has the id %q", id)}
 	case outcome(call) == Pending:
 		return &ForeignError{o.Path, n, fmt.Sprintf("this job has no answer for %q yet", id)}
 	}
-	cells := gjson.GetManyBytes(line, tableCells...)
+	cells := gjson.GetManyBytes(line, x.build.telling()...)
 	if t.has.has(call) {
 		t.amend = true // it stands twice
 	}
@@ -89,12 +88,12 @@ func (t *foundTable) hash(cells []gjson.Result) uint64 {
 
 // checkTableHead refuses a table whose columns are not those of ours, even one
 // without rows.
-func checkTableHead(o *Output) error {
+func checkTableHead(o *Output, own []column) error {
 	names, err := tableHead(o.Path)
 	if err != nil {
 		return &ForeignError{o.Path, 1, err.Error()}
 	}
-	for _, c := range ownColumns {
+	for _, c := range own {
 		if !slices.Contains(names, c.name) {
 			return &ForeignError{o.Path, 1, fmt.Sprintf("it has no column %q", c.name)}
 		}
@@ -172,9 +171,39 @@ func (w *writer) examineTable(ctx context.Context, known holding) error {
 	return nil
 }
 
+// callOfRow is the call that a table's row is of.
+func (x *index) callOfRow(id string, row []byte) (call int, ok bool) {
+	f := found{id: id}
+	if c := x.build.craft; c != nil {
+		if f.whose, ok = c.WhoseRow(row); !ok {
+			return 0, false
+		}
+	}
+	return x.callOf(&f)
+}
+
+// tellingCells are the cells of an answer that a table's row is known by.
+func (w *writer) tellingCells(a *Answer) ([]gjson.Result, error) {
+	c := w.x.build.craft
+	if c == nil {
+		return answerCells(a)
+	}
+	if err := w.x.read(a.Row/w.x.repeats, &w.rec); err != nil {
+		return nil, err
+	}
+	cells, err := c.Cells(w.x.done(a, &w.rec, "", w.chains))
+	var telling []gjson.Result
+	for i, column := range c.Columns() {
+		if err == nil && column.Telling {
+			telling = append(telling, cells[i])
+		}
+	}
+	return telling, err
+}
+
 // matchRow takes a call from unknown where its row holds the answer.
 func (w *writer) matchRow(t *foundTable, a *Answer, unknown callSet) error {
-	cells, err := answerCells(a)
+	cells, err := w.tellingCells(a)
 	if err != nil {
 		return err
 	}

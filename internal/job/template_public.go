@@ -45,7 +45,7 @@ func (b *Bodies) Append(dst, row []byte, names map[string]string) ([]byte, error
 	if err := r.rename(names); err != nil {
 		return nil, err
 	}
-	return b.b.body(dst, &r)
+	return b.b.body(dst, &r, 0)
 }
 
 // rename gives the record the fields that names calls otherwise.

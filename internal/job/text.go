@@ -26,7 +26,7 @@ func (s *Summary) Ending(report *flotilla.Report) (lines []Line) {
 	if s.Pending > 0 {
 		s.sayPending(report, say)
 	}
-	if s.Truncated+s.RefusedByModel > 0 {
+	if s.Truncated+s.RefusedByModel > 0 && s.Judge == nil {
 		s.sayCut(say)
 	}
 	if s.Rejected > 0 {

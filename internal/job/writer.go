@@ -23,17 +23,18 @@ type writer struct {
 	seen     int64          // size of the OUT that was looked at
 	cut      bool           // it is shorter than what the journal knows to be durable
 	retried  map[int]string // calls that were sent again, and why
-	broken   error          // OUT takes no more
+	chains   chains
+	broken   error // OUT takes no more
 	spoolDir string
 	rec      record
 	buf      []byte
 }
 
 // openWriter looks at an OUT that is there, before anything is sent or changed.
-func openWriter(ctx context.Context, o *Output, form outForm, x *index, book Book, known holding, now time.Time, spoolDir string, say func(string)) (*writer, error) {
+func openWriter(ctx context.Context, o *Output, form outForm, x *index, book Book, known holding, chains chains, now time.Time, spoolDir string, say func(string)) (*writer, error) {
 	w := &writer{
-		o: o, x: x, book: book, form: form, lines: liner{x, o.Keep},
-		retried: map[int]string{}, spoolDir: spoolDir,
+		o: o, x: x, book: book, form: form, lines: liner{x, o.Keep, chains},
+		retried: map[int]string{}, chains: chains, spoolDir: spoolDir,
 	}
 	w.old = newStandingOut(x.calls())
 	if form == outStream {
@@ -87,7 +88,7 @@ func (w *writer) examine(ctx context.Context, known holding) error {
 	if w.form == outLines && w.seen < durable {
 		w.cut, durable = true, 0 // somebody cut it: no line is taken on trust
 	}
-	r := newOutReader(w.o, w.x, known.outcome)
+	r := newOutReader(w.o, w.x, w.chains, known.outcome)
 	if err := r.read(text, durable, nil); err != nil {
 		return err
 	}
@@ -175,7 +176,10 @@ func (w *writer) settle(a *Answer, why string) error {
 // superseded takes in an answer whose place a later one has taken. A run that
 // was killed may have left its line in OUT, and the line does not tell.
 func (w *writer) superseded(a *Answer) {
-	w.retried[a.Row] = retryOf(a)
+	w.retried[a.Row] = w.x.build.retryOf(w.x.ask(a.Row), a)
+	if w.x.build.craft != nil && !w.chains.doubtful(a) {
+		return // its line, if there is one, is known by its body
+	}
 	if w.old.has.has(a.Row) {
 		w.old.stale.add(a.Row)
 		w.old.amend = true
