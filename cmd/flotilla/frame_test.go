@@ -93,7 +93,7 @@ func TestHintTable(t *testing.T) {
 		&flotilla.UnknownModelError{Model: "m"},
 		&journal.FullError{Err: errors.New("x")}, &journal.ReadOnlyError{Err: errors.New("x")},
 		&journal.CorruptError{Err: errors.New("x")}, &journal.NewerError{},
-		&journal.HeldError{}, &journal.NoJobError{}, &journal.OpenBatchesError{}, syscall.EPIPE,
+		&journal.HeldError{}, &journal.NoJobError{}, &journal.OpenBatchesError{}, &journal.ClientBatchError{}, &journal.NoClientError{}, syscall.EPIPE,
 	}
 	for _, err := range known {
 		if hintFor(fmt.Errorf("around: %w", err)) == "" {

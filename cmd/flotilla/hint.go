@@ -72,7 +72,6 @@ var hints = []func(error) string{
 	}),
 	onAs(func(e *journal.NoClientError) string { return "flotilla serve keys list names those that there are" }),
 	onAs(func(e *journal.NoJobError) string { return "flotilla jobs lists them" }),
-	onAs(func(e *journal.NoClientError) string { return "flotilla serve keys list shows them" }),
 	onIs(syscall.EPIPE, "every result so far is in the journal, and the same command goes on; -o FILE needs no reader"),
 }
 
