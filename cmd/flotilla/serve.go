@@ -153,15 +153,16 @@ func (v *server) serve(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	if err := v.openSpans(ctx); err != nil {
+		return err
+	}
+	defer v.closeSpans()
+	// From here on batches go on: what can be wrong has been looked at.
 	if err := v.open(ctx, dir, mark); err != nil {
 		return err
 	}
 	defer v.budgets.Close()
 	v.watch()
-	if err := v.openSpans(ctx); err != nil {
-		return err
-	}
-	defer v.closeSpans()
 	if err := v.openBoard(ctx, mark); err != nil {
 		return err
 	}
