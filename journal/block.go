@@ -57,7 +57,7 @@ func (a *appending) blockOpen(b *book, r *flotilla.Record, ln int64, day int) er
 // callEnd takes in that an attempt of a line's call ended: its worst case moves
 // from its block to what it was charged. The charge belongs to the day of the
 // record, since nothing says when the attempt was sent; until then it counts as
-// the block does, on every day that the block is open: see restOn.
+// the block does, on every day that the block is open: see dayParts.
 func (a *appending) callEnd(b *book, r *flotilla.Record, day int) (ended, error) {
 	t, err := a.blockOf(b, r.Block)
 	if err != nil {

@@ -16,8 +16,9 @@ const removing = "removing"
 const removeRows = 10_000
 
 // Prune removes the jobs that ended before a time, are not held, have no open
-// batches and carried none that a gateway's client may ask for, and says how many. What they cost stays in the sums of their days. Nothing but a
-// person's wish calls it.
+// batches and carried none that a gateway's client may ask for, and says how many.
+// What they cost stays in the sums of their days. Nothing but a person's wish calls
+// it.
 func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 	jobs, err := j.Jobs(ctx, time.Time{})
 	if err != nil {
@@ -43,8 +44,9 @@ func (j *Journal) Prune(ctx context.Context, before time.Time) (int, error) {
 // Remove removes a job with its intents, attempts, outcomes and those answers
 // that no other job has from the cache. The error is a *HeldError when a live
 // process has it, an *OpenBatchesError when it has batches that are not closed, a
-// *ClientBatchError when a client may ask for its answers: see [Journal.Abandon]. Interrupted, it is finished by another Remove or Prune. The
-// file keeps its size, see [Journal.Compact].
+// *ClientBatchError when a client may ask for its answers: see [Journal.Abandon].
+// Interrupted, it is finished by another Remove or Prune. The file keeps its size,
+// see [Journal.Compact].
 func (j *Journal) Remove(ctx context.Context, job int64) error {
 	return j.remove(ctx, removal{j: j, job: job})
 }

@@ -57,7 +57,8 @@ func (j *Journal) liveRuns(proc int64) ([]int64, error) {
 }
 
 // closeRun ends a run. Its open intents, and what is left of its open blocks,
-// become attempts in doubt at their worst case, which moves from open to spent; what was granted and not used goes back.
+// become attempts in doubt at their worst case, which moves from open to spent;
+// what was granted and not used goes back.
 func (j *Journal) closeRun(run int64, crashed bool) error {
 	if err := j.losing(run); err != nil {
 		return err
