@@ -66,16 +66,23 @@ const dayParts = `WITH part(run, granted, used) AS (
 // it spends without asking.
 const takenParts = dayParts + "SELECT coalesce(sum(max(g, u)), 0), coalesce(sum(u), 0) FROM (SELECT sum(granted) g, sum(used) u FROM part"
 
+// grant counts what a run uses without having asked as granted, but never beyond
+// the limit: what lines reserved ahead or have not recorded yet counts here and
+// not in the ledgers that the allowance bounds, and would raise it for ever.
 func (j *Journal) grant(run int64, day int, want, limit flotilla.Money) (a Allowance, err error) {
-	var all, used, granted, own int64
+	var all, used, has, own, granted int64
 	if err := j.w.one([]any{&all, &used}, takenParts+" GROUP BY run)", day); err != nil {
 		return a, err
 	}
-	if err := j.w.one([]any{&granted, &own}, takenParts+" WHERE run = ?2)", day, run); err != nil {
+	if err := j.w.one([]any{&has, &own}, takenParts+" WHERE run = ?2)", day, run); err != nil {
 		return a, err
 	}
-	more := min(want, max(limit-flotilla.Money(all), 0))
-	a = Allowance{Granted: flotilla.Money(granted) + more, Own: flotilla.Money(own), Used: flotilla.Money(all) + more}
+	if err := j.w.one([]any{&granted}, "SELECT coalesce(sum(granted), 0) FROM spend WHERE day = ?1 AND run = ?2", day, run); err != nil {
+		return a, err
+	}
+	free := limit - flotilla.Money(all-has) // of the other runs
+	a = Allowance{Granted: max(min(flotilla.Money(has)+want, free), flotilla.Money(granted)), Own: flotilla.Money(own)}
+	a.Used = flotilla.Money(all-has) + max(a.Granted, a.Own)
 	_, err = j.w.exec(`INSERT INTO spend(run, day, granted) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET granted = excluded.granted`,
 		run, day, int64(a.Granted))
 	return a, err

@@ -132,3 +132,26 @@ func TestDayBounds(t *testing.T) {
 		}
 	}
 }
+
+// What a line reserved ahead is not in the ledger that its allowance bounds: were
+// it given out as granted, that ledger's limit would grow past the cap with each
+// block.
+func TestDayCapHoldsWithBlocks(t *testing.T) {
+	c := &clock{time.Unix(1_800_000_000, 0)}
+	j := c.open(t, filepath.Join(t.TempDir(), fileName))
+	job, err := j.Begin(t.Context(), JobSpec{Identity: [32]byte{1}, Kind: KindServe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := c.now
+	for block := range int64(5) {
+		r := flotilla.Record{Kind: flotilla.BlockRecord, Step: flotilla.BlockOpen, Job: job.ID, Block: block + 1, Worst: 30, At: at}
+		if err := j.Append([]flotilla.Record{r}); err != nil {
+			t.Fatal(err)
+		}
+		a, err := job.Grant(t.Context(), at, 20, 100)
+		if err != nil || a.Granted > 100 || a.Granted < min(100, flotilla.Money(30*(block+1))) {
+			t.Errorf("%+v with %d blocks, %v", a, block+1, err)
+		}
+	}
+}
