@@ -90,15 +90,11 @@ func limits(class string) bool {
 // somebody moves the cap or the day ends, and an SDK that did would hammer us
 // (facts/gateways.md, "The contract to implement").
 func refuseMoney(e *flotilla.BudgetExceededError) *apiError {
-	what := "the budget"
-	if e.Per > 0 {
-		what = "the budget of the day"
+	message := fmt.Sprintf("the budget of %s is used up: %s spent or reserved, and this request may cost %s", e.Cap, e.Spent, e.Needs)
+	if e.Per > 0 { // Cap is what the journal granted of it
+		message = fmt.Sprintf("the budget of the day is spent or reserved, and this request may cost %s", e.Needs)
 	}
-	return &apiError{
-		status: http.StatusTooManyRequests, kind: kindBilling,
-		message: fmt.Sprintf("%s of %s is used up: %s spent or reserved, and this request may cost %s", what, e.Cap, e.Spent, e.Needs),
-		header:  []string{headerShouldRetry, "false"},
-	}
+	return spentUp(message)
 }
 
 // refuseModel begins as the API's own answer does for a model it does not know

@@ -29,7 +29,7 @@ func TestRefusalOf(t *testing.T) {
 		"daily cap":         {&flotilla.WaitError{Class: "closed:daily", RetryAfter: 5 * time.Hour}, 429, kindRateLimit, "18000", "false", "daily"},
 		"a key refused":     {&flotilla.WaitError{Class: "closed:auth", RetryAfter: time.Minute}, 529, kindOverloaded, "60", "", "auth"},
 		"budget":            {&flotilla.BudgetExceededError{Cap: flotilla.USD(1), Spent: flotilla.USD(.99), Needs: flotilla.USD(.02)}, 429, kindBilling, "", "false", "$1.00"},
-		"budget of a day":   {&flotilla.BudgetExceededError{Cap: flotilla.USD(1), Per: 24 * time.Hour}, 429, kindBilling, "", "false", "of the day"},
+		"budget of a day":   {&flotilla.BudgetExceededError{Cap: flotilla.USD(.01), Needs: flotilla.USD(.25), Per: 24 * time.Hour}, 429, kindBilling, "", "false", "of the day is spent or reserved, and this request may cost $0.25"},
 		"unknown model":     {&flotilla.UnknownModelError{Model: "claude-9"}, 404, kindNotFound, "", "", "model: claude-9"},
 		"body":              {&flotilla.RequestError{Err: errors.New("max_tokens: Field required")}, 400, kindInvalid, "", "", "max_tokens: Field required"},
 		"JSON":              {&flotilla.RequestError{Err: fmt.Errorf("not valid JSON: %w", syntax)}, 400, kindInvalid, "", "", "The request body is not valid JSON: expected a field name"},
