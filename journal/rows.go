@@ -84,6 +84,18 @@ func (j *Journal) rows(ctx context.Context, job, after int64, page []Row) ([]Row
 	return page, err
 }
 
+// Newest is the largest ID that any job's outcome has had: what settles from now
+// on has a larger one. Outcomes are found by their IDs alone, so that whoever
+// looks at a job again and again reads on from here, and does not go through what
+// other jobs settled meanwhile each time.
+func (j *Journal) Newest(ctx context.Context) (id int64, err error) {
+	err = j.readOne(ctx, "look how far outcomes go", func(l *link) error {
+		id, err = l.number("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'outcome'")
+		return err
+	})
+	return id, err
+}
+
 // rowNames are the words that rows have numbers of.
 type rowNames struct {
 	lanes map[int64]lane

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -210,5 +211,27 @@ func TestAnswersOfAnotherProvenance(t *testing.T) {
 	}
 	if r := read[rowsJSON](s, "jobs/"+j.Key+"/rows?status=pending"); r.Matched != 2 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// What other jobs settle is gone through once, not at every look at a job that
+// waits behind them.
+func TestAJobThatWaitsIsReadOnFromTheNewest(t *testing.T) {
+	s := newShop(t, nil)
+	idle, busy := s.begin(1, nil), s.begin(3, nil)
+	for row := range 3 {
+		s.settle(busy, row, "yes", "end_turn")
+		_ = read[jobDetail](s, "jobs/"+idle.Key)
+		newest, err := s.journal.Newest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after := s.dash.jobs.view(idle.ID, time.Now()).tally.after; after != newest {
+			t.Errorf("the idle job is read on from %d, the newest is %d", after, newest)
+		}
+	}
+	s.settle(idle, 0, "at last", "end_turn")
+	if d := read[jobDetail](s, "jobs/"+idle.Key); d.Succeeded != 1 || d.StopReasons["end_turn"] != 1 {
+		t.Errorf("then it settles: %+v", d)
 	}
 }

@@ -16,7 +16,7 @@ const numOutcomes = int(journal.Canceled) + 1
 type tally struct {
 	mu     sync.Mutex
 	loaded bool
-	after  int64 // the last outcome that is in it
+	after  int64 // outcomes up to it are in it
 
 	outcome []journal.Outcome
 	stop    []uint8  // why the answer ended, by number
@@ -37,12 +37,17 @@ func (t *tally) catchUp(ctx context.Context, j *journal.Journal, info *journal.J
 		t.load(st)
 	}
 	t.grow(info.N)
+	newest, err := j.Newest(ctx)
+	if err != nil || newest <= t.after {
+		return err
+	}
 	for r, err := range j.Rows(ctx, info.ID, t.after) {
 		if err != nil {
 			return err
 		}
 		t.settle(&r)
 	}
+	t.after = max(t.after, newest)
 	return nil
 }
 

@@ -43,6 +43,7 @@ type Book interface {
 	ClientBatch(ctx context.Context, id string) (b journal.ClientBatch, found bool, err error)
 	ClientBatches(ctx context.Context, client string) ([]journal.ClientBatch, error)
 	Successes(ctx context.Context, realm journal.Realm) iter.Seq2[journal.Success, error]
+	Newest(ctx context.Context) (int64, error)
 	Rows(ctx context.Context, job, after int64) iter.Seq2[journal.Row, error]
 	AnswersOf(ctx context.Context, job, after int64) iter.Seq2[journal.Answer, error]
 	Peek(ctx context.Context, spec journal.JobSpec) (job Job, found bool, err error)

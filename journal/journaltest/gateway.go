@@ -261,6 +261,9 @@ func rowsListed(t *testing.T, b Book) {
 	if st.At(0) != last.ID {
 		t.Errorf("of row 0 stands %d, the list ends with %d", st.At(0), last.ID)
 	}
+	if newest, err := b.Newest(t.Context()); err != nil || newest <= last.ID {
+		t.Errorf("the newest is %d, %v; another job settled after %d", newest, err, last.ID)
+	}
 	for r, err := range b.Rows(t.Context(), id, last.ID) {
 		t.Errorf("after the last comes %+v, %v", r, err)
 	}
