@@ -123,16 +123,19 @@ func expansion(values []float64) (low, high float64) {
 
 // skewness is the third standardised moment; 0 where nothing varies.
 func skewness(values []float64) float64 {
-	m, square, cube := mean(values), 0.0, 0.0
+	m, far := mean(values), 0.0
 	for _, v := range values {
-		d := v - m
+		far = max(far, math.Abs(v-m))
+	}
+	if far == 0 {
+		return 0
+	}
+	square, cube, n := 0.0, 0.0, float64(len(values))
+	for _, v := range values {
+		d := (v - m) / far // so that no power of it vanishes
 		square += d * d
 		cube += d * d * d
 	}
-	if square == 0 {
-		return 0
-	}
-	n := float64(len(values))
 	return cube / n / math.Pow(square/n, 1.5)
 }
 

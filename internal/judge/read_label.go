@@ -2,6 +2,7 @@ package judge
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -24,13 +25,17 @@ func plainLabel(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
+// longestLabel is more than a label can be in all its dress; what is longer is
+// not looked at, so that an answer of labels alone is read in linear time.
+const longestLabel = 200
+
 // label is the rubric's spelling of a label that is written out in s.
 func (r *Rubric) label(s string) (string, bool) {
-	plain := plainLabel(s)
-	for _, l := range r.Verdict.Labels {
-		if plainLabel(l) == plain {
-			return l, true
-		}
+	if len(s) > longestLabel {
+		return "", false
+	}
+	if i := slices.Index(r.plain, plainLabel(s)); i >= 0 {
+		return r.Verdict.Labels[i], true
 	}
 	return "", false
 }
@@ -75,7 +80,7 @@ func (r *Rubric) labelClaims(text string) (found []claim) {
 		}
 	}
 	for _, at := range labelWord.FindAllStringSubmatchIndex(text, -1) {
-		clause, _, _ := strings.Cut(text[at[1]:], "\n")
+		clause, _, _ := strings.Cut(text[at[1]:min(len(text), at[1]+longestLabel+1)], "\n")
 		if c, ok := r.marked(text[at[4]:at[5]], clause); ok {
 			c.final = at[2] >= 0
 			found = append(found, c)
@@ -118,9 +123,9 @@ func (r *Rubric) openingClaim(text, line string) []claim {
 		return nil
 	}
 	words := " " + plainLabel(text) + " "
-	for _, other := range r.Verdict.Labels {
+	for i, plain := range r.plain {
 		// A label of one letter is a word of the language too.
-		if plain := plainLabel(other); other != l && len(plain) > 1 && strings.Contains(words, " "+plain+" ") {
+		if other := r.Verdict.Labels[i]; other != l && len(plain) > 1 && strings.Contains(words, " "+plain+" ") {
 			return []claim{{fault: "it begins with " + l + " and speaks of " + other}}
 		}
 	}
@@ -129,7 +134,7 @@ func (r *Rubric) openingClaim(text, line string) []claim {
 
 // quotedShort is a piece of an answer for a reason.
 func quotedShort(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(longestLabel, len(s))], "")), " ")
 	if runes := []rune(s); len(runes) > 40 {
 		s = string(runes[:39]) + "…"
 	}

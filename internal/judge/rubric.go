@@ -42,6 +42,8 @@ type Rubric struct {
 
 	SHA256 string // of the file's bytes, in hex: as sha256sum has it
 
+	plain   []string // of Verdict.Labels, as they are compared
+	source  []byte   // the file
 	refusal []*regexp.Regexp
 	scale   *regexp.Regexp     // finds the scale where an answer repeats it; nil: there is none
 	schema  *jsonschema.Schema // of the form json; nil: any object
@@ -144,7 +146,7 @@ func Parse(where string, data []byte) (*Rubric, error) {
 		r.scale = scalePattern(r.Verdict)
 	}
 	sum := sha256.Sum256(data)
-	r.SHA256 = hex.EncodeToString(sum[:])
+	r.SHA256, r.source = hex.EncodeToString(sum[:]), slices.Clone(data)
 	return r, nil
 }
 

@@ -160,6 +160,7 @@ func (f *rubricFile) labels(r *Rubric) error {
 			return f.errorf(l, "label %q stands twice: case and punctuation make no difference", l.text)
 		}
 		seen[plain] = true
+		r.plain = append(r.plain, plain)
 		r.Verdict.Labels = append(r.Verdict.Labels, l.text)
 	}
 	return nil

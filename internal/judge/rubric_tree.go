@@ -21,7 +21,7 @@ func (t *tree) UnmarshalYAML(node ast.Node) error {
 	if _, null := node.(*ast.NullNode); null {
 		return nil
 	}
-	text, err := appendJSON(nil, node)
+	text, err := appendNode(nil, node)
 	if err != nil {
 		return err
 	}
@@ -32,15 +32,15 @@ func (t *tree) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// appendJSON appends what node means as JSON.
-func appendJSON(dst []byte, node ast.Node) ([]byte, error) {
+// appendNode appends what node means as JSON.
+func appendNode(dst []byte, node ast.Node) ([]byte, error) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
-		return appendObject(dst, n.Values)
+		return appendMapping(dst, n.Values)
 	case *ast.MappingValueNode:
-		return appendObject(dst, []*ast.MappingValueNode{n})
+		return appendMapping(dst, []*ast.MappingValueNode{n})
 	case *ast.SequenceNode:
-		return appendList(dst, n.Values)
+		return appendSequence(dst, n.Values)
 	case *ast.StringNode:
 		return appendText(dst, n.Value), nil
 	case *ast.LiteralNode:
@@ -62,7 +62,7 @@ func appendJSON(dst []byte, node ast.Node) ([]byte, error) {
 	return nil, &lineError{line: node.GetToken().Position.Line, msg: "this has no meaning in JSON"}
 }
 
-func appendObject(dst []byte, values []*ast.MappingValueNode) ([]byte, error) {
+func appendMapping(dst []byte, values []*ast.MappingValueNode) ([]byte, error) {
 	dst = append(dst, '{')
 	for i, v := range values {
 		if i > 0 {
@@ -74,21 +74,21 @@ func appendObject(dst []byte, values []*ast.MappingValueNode) ([]byte, error) {
 		}
 		dst = append(appendText(dst, key.text), ':')
 		var err error
-		if dst, err = appendJSON(dst, v.Value); err != nil {
+		if dst, err = appendNode(dst, v.Value); err != nil {
 			return nil, err
 		}
 	}
 	return append(dst, '}'), nil
 }
 
-func appendList(dst []byte, values []ast.Node) ([]byte, error) {
+func appendSequence(dst []byte, values []ast.Node) ([]byte, error) {
 	dst = append(dst, '[')
 	for i, v := range values {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		var err error
-		if dst, err = appendJSON(dst, v); err != nil {
+		if dst, err = appendNode(dst, v); err != nil {
 			return nil, err
 		}
 	}

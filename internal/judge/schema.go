@@ -30,7 +30,13 @@ func compileSchema(text json.RawMessage) (*jsonschema.Schema, error) {
 	if err := c.AddResource(schemaURL, doc); err != nil {
 		return nil, err
 	}
-	return c.Compile(schemaURL)
+	schema, err := c.Compile(schemaURL)
+	var odd *jsonschema.SchemaValidationError
+	var invalid *jsonschema.ValidationError
+	if errors.As(err, &odd) && errors.As(odd.Err, &invalid) {
+		return nil, errors.New(firstFault(invalid))
+	}
+	return schema, err
 }
 
 // conforms says what is wrong with a JSON text by the schema; empty: nothing.
@@ -56,7 +62,7 @@ func conforms(schema *jsonschema.Schema, text []byte) string {
 // firstFault is the first fault at the bottom of the library's tree, in one line.
 func firstFault(e *jsonschema.ValidationError) string {
 	for len(e.Causes) > 0 {
-		e = e.Causes[0]
+		e = e.Causes[len(e.Causes)-1] // of several alternatives the last is the plainest
 	}
 	where := ""
 	for _, p := range e.InstanceLocation {

@@ -99,13 +99,18 @@ func (b *Bodies) AppendSwapped(dst, row []byte) ([]byte, error) {
 		return nil, withHint(fmt.Errorf("rubric %s compares no two completions", b.rubric.Name),
 			"pair: {fields: [a, b], labels: [A, B]} in the rubric says which fields change places")
 	}
+	return b.made.Append(dst, row, b.rubric.swappedNames())
+}
+
+// swappedNames is Fields with the two completions of a pair in each other's place.
+func (r *Rubric) swappedNames() map[string]string {
 	names := map[string]string{}
-	for to, from := range b.rubric.Fields {
+	for to, from := range r.Fields {
 		names[to] = from
 	}
-	first, second := b.rubric.Pair.Fields[0], b.rubric.Pair.Fields[1]
-	names[first], names[second] = b.rubric.named(second), b.rubric.named(first)
-	return b.made.Append(dst, row, names)
+	first, second := r.Pair.Fields[0], r.Pair.Fields[1]
+	names[first], names[second] = r.named(second), r.named(first)
+	return names
 }
 
 // named is what rows call a field of the templates.

@@ -23,7 +23,7 @@ func (j *JudgeSummary) write(b *strings.Builder, s *Summary) {
 	}
 	j.notes(b)
 	if j.Agreement != nil {
-		j.Agreement.write(b, s.Label, j.Form == FormScore)
+		j.Agreement.write(b, s.Label, j.Scale)
 	}
 }
 
@@ -108,7 +108,7 @@ func (w *Swap) write(b *strings.Builder) {
 }
 
 // write words how verdicts go with the rows' labels.
-func (a *Agreement) write(b *strings.Builder, field string, scores bool) {
+func (a *Agreement) write(b *strings.Builder, field string, scale *[2]float64) {
 	fmt.Fprintf(b, "  against %s: %s scored", field, counted(a.N, "verdict"))
 	if a.Unscored > 0 {
 		fmt.Fprintf(b, ", %s not scored and left out", grouped(a.Unscored))
@@ -120,8 +120,8 @@ func (a *Agreement) write(b *strings.Builder, field string, scores bool) {
 		fmt.Fprintf(b, ", %s with a label that the rubric does not have (%s)", counted(a.ForeignN, "row"), strings.Join(a.Foreign, ", "))
 	}
 	b.WriteByte('\n')
-	if scores {
-		a.writeScores(b)
+	if scale != nil {
+		a.writeScores(b, places(scale))
 		return
 	}
 	if a.Confusion == nil || a.N == 0 {
@@ -158,12 +158,12 @@ func (a *Agreement) table(field string) (g grid) {
 	return g
 }
 
-func (a *Agreement) writeScores(b *strings.Builder) {
+func (a *Agreement) writeScores(b *strings.Builder, d int) {
 	if a.Spearman != nil {
 		fmt.Fprintf(b, "  rank correlation %.3f\n", *a.Spearman)
 	}
 	if a.AUC != nil {
-		fmt.Fprintf(b, "  AUC %.3f: the chance that a row with %s has the higher score\n", *a.AUC, a.Positive)
+		fmt.Fprintf(b, "  AUC %.3f: the chance that a row with %s scores higher than one without\n", *a.AUC, a.Positive)
 	}
 	var g grid
 	for i := range a.Means {
@@ -173,7 +173,7 @@ func (a *Agreement) writeScores(b *strings.Builder) {
 			continue
 		}
 		g.row(c.Group, grouped(c.Counts.Scored)+" of "+counted(c.Counts.Total(), "verdict")+" scored",
-			"mean "+number(rounded(c.Mean.Value)), c.Mean.within(2))
+			"mean "+fixed(c.Mean.Value, d), c.Mean.within(d))
 	}
 	g.write(b, "    ")
 }

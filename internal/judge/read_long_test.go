@@ -1,0 +1,30 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+)
+
+// long are answers in which one thing is said over and over.
+func long(n int) map[string]string {
+	out := map[string]string{}
+	for _, s := range []string{
+		"{", "}", "{}", `{"`, `{"score":`, ", ", ",\n", "score: ", "verdict: correct ", "label: ", "label: x, ", "correct. ", "[", "[[8]] ", "<a>", "```\n", "_", "8 ", "8,", "8.",
+		"score score ", "(", "(0-100) ", "final score: 85\n", "the answer is ", "on a scale of 0 ", "\\boxed{", "i cannot ", "so sorry ", "\u0668", "it's ", "a ",
+	} {
+		out[s] = strings.Repeat(s, n/len(s))
+	}
+	return out
+}
+
+// An answer may be as long as the model's room: reading it takes time in
+// proportion. The test is that it ends; quadratic reading would take minutes.
+func TestReadsLongAnswers(t *testing.T) {
+	for _, r := range []*Rubric{testRubric(t, "{form: score}"), testRubric(t, "{form: label, labels: [correct, incorrect]}"), testRubric(t, "{form: json}")} {
+		for s, text := range long(1 << 18) {
+			if g := r.ReadText(text); len(g.Raw) != len(text) {
+				t.Errorf("%q: raw has %d bytes, not %d", s, len(g.Raw), len(text))
+			}
+		}
+	}
+}
