@@ -14,8 +14,12 @@ type Audit struct {
 	Doubled []Doubled
 	Booked  flotilla.Money // what the sums say of the job
 	Counted flotilla.Money // what its records say; cleared doubts taken off
-	Adrift  []int64        // numbers of batches whose rows, or money, are not those that its records leave
-	Blocks  []int64        // numbers of blocks whose money cannot be right
+	// Open is the part of both that is reserved for what is under way. Where the
+	// process died that had it, the next one that takes a job or a slot makes doubts
+	// of it.
+	Open   flotilla.Money
+	Adrift []int64 // numbers of batches whose rows, or money, are not those that its records leave
+	Blocks []int64 // numbers of blocks whose money cannot be right
 
 	// Of OUT, where lines were given.
 	Missing []int // settled rows without a line
@@ -100,12 +104,12 @@ func (a *Audit) read(l *link, job int64, st *State) (err error) {
 	if a.Booked, err = spentOf(l, job); err != nil {
 		return err
 	}
-	n, err := l.number(`SELECT
+	err = l.one([]any{&a.Counted, &a.Open}, `SELECT
 		(SELECT coalesce(sum(charged), 0) FROM attempt WHERE job = ?1) + (SELECT coalesce(sum(charged), 0) FROM outcome WHERE job = ?1)
-		+ (SELECT coalesce(sum(s.open), 0) FROM run r JOIN spend s ON s.run = r.id WHERE r.job = ?1)
 		+ (SELECT coalesce(sum(held), 0) FROM batch WHERE job = ?1)
-		- (SELECT coalesce(sum(nanos), 0) FROM clearance WHERE job = ?1)`, job)
-	a.Counted = flotilla.Money(n)
+		- (SELECT coalesce(sum(nanos), 0) FROM clearance WHERE job = ?1),
+		(SELECT coalesce(sum(s.open), 0) FROM run r JOIN spend s ON s.run = r.id WHERE r.job = ?1)`, job)
+	a.Counted += a.Open
 	return err
 }
 

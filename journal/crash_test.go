@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
+	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/journal"
 	"github.com/flotilla-llm/flotilla/journal/journaltest"
 )
@@ -46,6 +48,7 @@ func TestKilledServing(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	p := path(t)
+	known := flotilla.Money(0)
 	for kill := range 4 {
 		c := start(t, "serve", p)
 		told := 0
@@ -54,6 +57,14 @@ func TestKilledServing(t *testing.T) {
 		}
 		c.kill()
 		j := open(t, p, journal.Options{})
+		jobs, err := j.Jobs(t.Context(), time.Time{})
+		if err != nil || len(jobs) != 1 {
+			t.Fatalf("%d jobs, %v", len(jobs), err)
+		}
+		before, err := j.Audit(t.Context(), jobs[0].ID, nil)
+		if err != nil || before.Booked != before.Counted || jobs[0].Holder != nil {
+			t.Fatalf("audit before anybody has seen that it died: %+v, %v", before, err)
+		}
 		spec := journaltest.Spec("calls", 0)
 		spec.Kind = journal.KindServe
 		job, err := j.Begin(t.Context(), spec)
@@ -66,8 +77,11 @@ func TestKilledServing(t *testing.T) {
 			t.Fatalf("%d of %d rows, %d were told; %d in doubt after %d kills: %v spent, %v in doubt", n, st.Rows(), told, st.Doubts, kill+1, st.Spent, st.Doubt)
 		}
 		a, err := j.Audit(t.Context(), job.ID, nil)
-		if err != nil || a.Booked != a.Counted || len(a.Blocks) > 0 || len(a.Doubled) > 0 {
+		if err != nil || a.Booked != a.Counted || a.Open != 0 || len(a.Blocks) > 0 || len(a.Doubled) > 0 {
 			t.Fatalf("audit %+v, %v", a, err)
+		}
+		if known += before.Open; st.Doubt != known {
+			t.Fatalf("%v in doubt, and %v was open when they died", st.Doubt, known)
 		}
 		if err := j.Close(); err != nil {
 			t.Fatal(err)

@@ -106,6 +106,9 @@ func auditJob(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (*
 	for _, n := range a.Blocks {
 		r.drift("the money of block %d cannot be right", n)
 	}
+	if a.Open > 0 && info.Holder == nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s counts as spent, which a process that died had reserved: the next command on this journal that sends lists it as in doubt", a.Open))
+	}
 	for _, o := range info.Outs {
 		if err := r.compareOut(ctx, j, info, o.Path); err != nil {
 			return nil, err
