@@ -58,6 +58,10 @@ const redacted = "(not kept)"
 // of tool servers, such as mcp_servers' authorization_token.
 var secretNames = []string{"authorization_token", "authorization", "api_key", "password", "secret", "token"}
 
+// WithoutSecrets is params of a request with their secrets redacted, for what is
+// kept or shown.
+func WithoutSecrets(params string) string { return withoutSecrets(params) }
+
 // withoutSecrets is params with their secrets redacted; where there are none it
 // is the very text.
 func withoutSecrets(params string) string {
@@ -91,6 +95,15 @@ func redact(v any) (found bool) {
 		}
 	}
 	return found
+}
+
+// KeptCraft is what the Shape of a job's Spec has of its craft; nil: it has none.
+func KeptCraft(shape json.RawMessage) (json.RawMessage, error) {
+	var k keptShape
+	if err := json.Unmarshal(shape, &k); err != nil || k.Format != keptFormat {
+		return nil, errors.Join(errors.New("what the journal says of the job cannot be read: another version wrote it"), err)
+	}
+	return k.Craft, nil
 }
 
 // KeptRows are the rows of a job that no run has open, made again from its
