@@ -21,7 +21,7 @@ const (
 	groupAdvanced = "Advanced"
 )
 
-var groupOrder = []string{groupServe, groupRequest, groupRoute, groupMoney, groupOutput, groupResume, groupOther, groupAdvanced}
+var groupOrder = []string{groupServe, groupJudge, groupRequest, groupRoute, groupMoney, groupOutput, groupResume, groupOther, groupAdvanced}
 
 const groupAnnotation = "flotilla_group"
 

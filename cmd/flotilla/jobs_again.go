@@ -47,6 +47,23 @@ func commandWords(line string) ([]string, error) {
 	return words, nil
 }
 
+// commandAgain is the command that words are of, without its flags; nil: it carries no
+// job.
+func commandAgain(words []string) (*runFlags, *cobra.Command) {
+	if len(words) < 2 {
+		return nil, nil
+	}
+	switch words[1] {
+	case "run":
+		f := &runFlags{}
+		return f, f.command()
+	case "judge":
+		f := &runFlags{judge: &judgeFlags{}}
+		return f, f.judgeCommand()
+	}
+	return nil, nil
+}
+
 // runAgain is the command of a job, ready to be run in this process: flags as
 // they were given, inputs as they were named.
 func runAgain(cmd *cobra.Command, info *journal.JobInfo) (*runFlags, *cobra.Command, []string, error) {
@@ -54,11 +71,10 @@ func runAgain(cmd *cobra.Command, info *journal.JobInfo) (*runFlags, *cobra.Comm
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if len(words) < 2 || words[1] != "run" {
+	f, again := commandAgain(words)
+	if f == nil {
 		return nil, nil, nil, fmt.Errorf("the command of job %s is not one of run: %s", info.Key, info.Command)
 	}
-	f := &runFlags{}
-	again := f.command()
 	(&cobra.Command{Use: words[0]}).AddCommand(again) // the journal is told the command anew, whole
 	if err := again.ParseFlags(words[2:]); err != nil {
 		return nil, nil, nil, fmt.Errorf("the command of job %s: %w", info.Key, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
 	"github.com/flotilla-llm/flotilla/internal/jobbook"
+	"github.com/flotilla-llm/flotilla/internal/judge"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -74,9 +75,13 @@ func exportJob(ctx context.Context, j *journal.Journal, info *journal.JobInfo, o
 	if err != nil {
 		return err
 	}
+	craft, err := craftOf(info, f)
+	if err != nil {
+		return err
+	}
 	out.Keep, out.ByInput = f.keep, f.order == orderInput
 	run, err := job.Open(ctx, fleet, job.Config{
-		Inputs: inputs, Shape: shape, Output: out, SkipBad: f.skipBad, Emulated: info.Realm.Emulated, Prices: f.prices(), Now: time.Now,
+		Inputs: inputs, Shape: shape, Output: out, SkipBad: f.skipBad, Emulated: info.Realm.Emulated, Prices: f.prices(), Now: time.Now, Craft: craft,
 	})
 	if err != nil {
 		return withHint(err, "the inputs are read again for their ids: run this where the job was run")
@@ -95,6 +100,19 @@ func exportJob(ctx context.Context, j *journal.Journal, info *journal.JobInfo, o
 	return err
 }
 
+// craftOf is what made the requests of a job, as the journal has it; nil: it is a
+// run's.
+func craftOf(info *journal.JobInfo, f *runFlags) (job.Craft, error) {
+	if info.Kind != journal.KindJudge {
+		return nil, nil
+	}
+	kept, err := job.KeptCraft(info.Shape)
+	if err != nil {
+		return nil, err
+	}
+	return judge.Open(kept, f.prices())
+}
+
 // weigher is a fleet that is never connected.
 func weigher(f *runFlags, info *journal.JobInfo) (*flotilla.Fleet, error) {
 	return flotilla.New(flotilla.Config{
@@ -110,6 +128,9 @@ func parseCommand(text string) (*runFlags, []string, error) {
 		return nil, nil, fmt.Errorf("the command %q cannot be read", text)
 	}
 	f := &runFlags{}
+	if words[1] == "judge" {
+		f.judge = &judgeFlags{}
+	}
 	cmd := &cobra.Command{}
 	f.add(cmd)
 	if err := cmd.ParseFlags(words[2:]); err != nil {

@@ -47,7 +47,7 @@ at any moment.`,
 		&cobra.Group{ID: commandsTry, Title: "Try without a key:"},
 		&cobra.Group{ID: commandsOther, Title: "Other:"},
 	)
-	addCommands(root, commandsWork, newRunCmd(), newServeCmd())
+	addCommands(root, commandsWork, newRunCmd(), newJudgeCmd(), newServeCmd())
 	addCommands(root, commandsKnow, newPlanCmd(), newLimitsCmd(), newMeasureCmd(), newReportCmd(), newJobsCmd(), newDoctorCmd())
 	addCommands(root, commandsTry, newDemoCmd(), newEmulateCmd())
 	addCommands(root, commandsOther, newVersionCmd(), newCompletionCmd())

@@ -13,6 +13,7 @@ import (
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
 	"github.com/flotilla-llm/flotilla/internal/jobbook"
+	"github.com/flotilla-llm/flotilla/internal/judge"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -51,9 +52,13 @@ func (f *runFlags) run(cmd *cobra.Command, inputs []string) error {
 	if err := errors.Join(s.checkFloors(), f.checkTiers(s)); err != nil {
 		return err
 	}
+	panel, err := f.panel()
+	if err != nil {
+		return err
+	}
 	r := &runner{
 		crew:  newCrew(s, f, cmd.ErrOrStderr()),
-		flags: f, inputs: inputs, command: commandLine(cmd, inputs), in: cmd.InOrStdin(), out: cmd.OutOrStdout(),
+		panel: panel, flags: f, inputs: inputs, command: commandLine(cmd, inputs), in: cmd.InOrStdin(), out: cmd.OutOrStdout(),
 	}
 	if f.dryRun {
 		return r.dry(cmd.Context())
@@ -65,6 +70,7 @@ func (f *runFlags) run(cmd *cobra.Command, inputs []string) error {
 type runner struct {
 	crew
 	flags   *runFlags
+	panel   *judge.Panel // of judge; nil: the command is run
 	inputs  []string
 	command string // for people
 	in      io.Reader
@@ -118,9 +124,9 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 	if err != nil {
 		return err
 	}
-	run, err := job.Open(ctx, carrier{r}, r.jobConfig(shape, mark))
+	run, err := r.open(ctx, carrier{r}, shape, mark)
 	if err != nil {
-		return r.flags.fromFlag(err)
+		return err
 	}
 	carried := false
 	defer func() { err = errors.Join(err, run.Close(), r.takeBack(ctx, carried)) }()
@@ -155,6 +161,21 @@ func (r *runner) job(ctx context.Context, shape job.Shape) (err error) {
 	err = r.carry(ctx, run)
 	r.stay(ctx)
 	return err
+}
+
+// open reads every row of the job.
+func (r *runner) open(ctx context.Context, fleet job.Fleet, shape job.Shape, mark string) (*job.Run, error) {
+	run, err := job.Open(ctx, fleet, r.jobConfig(shape, mark))
+	if err != nil {
+		return nil, r.flags.fromFlag(err)
+	}
+	if r.panel == nil {
+		return run, nil
+	}
+	if err := r.panel.Check(); err != nil {
+		return nil, errors.Join(err, run.Close())
+	}
+	return run, nil
 }
 
 // books is the journal as the job sees it. The purse is of the job that begins.

@@ -53,9 +53,9 @@ func (r *runner) dry(ctx context.Context) (err error) {
 	if err := r.supposeProfile(mark); err != nil {
 		return err
 	}
-	run, err := job.Open(ctx, r.fleet, r.jobConfig(shape, mark))
+	run, err := r.open(ctx, r.fleet, shape, mark)
 	if err != nil {
-		return r.flags.fromFlag(err)
+		return err
 	}
 	defer func() { err = errors.Join(err, run.Close()) }()
 	if r.journal != nil {

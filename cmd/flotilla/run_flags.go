@@ -61,14 +61,18 @@ type runFlags struct {
 	stream    flotilla.StreamMode
 	hedge     *bool
 	dryRun    bool
-	json      bool     // of a dry run
-	bare      *bareJob // plan's; nil: run's flags
-	cancels   int64    // a job in the journal whose batches are to be ended, and nothing else; 0: none
+	json      bool        // of a dry run
+	bare      *bareJob    // plan's; nil: run's flags
+	judge     *judgeFlags // who judges; nil: the command is run
+	cancels   int64       // a job in the journal whose batches are to be ended, and nothing else; 0: none
 }
 
 // add declares the flags, each under its heading.
 func (f *runFlags) add(cmd *cobra.Command) {
 	f.settings.add(cmd)
+	if f.judge != nil {
+		f.judge.add(cmd)
+	}
 	f.addRequest(cmd)
 	f.addRoute(cmd)
 	f.addMoney(cmd)
@@ -81,7 +85,10 @@ func (f *runFlags) addRequest(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.prompt, "prompt", "", "prompt of a row, a template as `TEXT|@FILE`: '{{.question}}'")
 	fs.StringVar(&f.system, "system", "", "system prompt, a template as `TEXT|@FILE`")
-	fs.StringVar(&f.model, "model", "", "`MODEL` of rows that name none")
+	if f.judge == nil {
+		fs.StringVar(&f.model, "model", "", "`MODEL` of rows that name none")
+		group(cmd, groupRequest, "model")
+	}
 	given(fs, "max-tokens", "N", "most tokens of an answer, for rows that do not say", "", atLeast(0), func(n int) { f.maxTokens = &n })
 	fs.StringVar(&f.params, "params", "", "`JSON|@FILE` merged into each body, every string in it a template")
 	fs.StringSliceVar(&f.idFields, "id-field", nil, "`FIELDS` that make a row's id, joined by /; - for row numbers")
@@ -90,7 +97,7 @@ func (f *runFlags) addRequest(cmd *cobra.Command) {
 	fs.BoolVar(&f.skipBad, "skip-bad", false, "put bad rows into OUT.rejected.jsonl and go on")
 	given(fs, "limit", "N", "only the first N rows", "", atLeast(1), func(n int) { f.limit = n })
 	given(fs, "out-tokens", "MEAN[,P95]", "expected tokens of an answer for forecasts", "", parseOutTokens, func(o outTokens) { f.outTokens = o })
-	group(cmd, groupRequest, "prompt", "system", "model", "max-tokens", "params", "id-field", "repeats", "dedupe", "skip-bad", "limit", "out-tokens")
+	group(cmd, groupRequest, "prompt", "system", "max-tokens", "params", "id-field", "repeats", "dedupe", "skip-bad", "limit", "out-tokens")
 }
 
 func (f *runFlags) addRoute(cmd *cobra.Command) {
@@ -143,7 +150,7 @@ func (f *runFlags) addOutput(cmd *cobra.Command) {
 
 func (f *runFlags) addResume(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	given(fs, "retry", "KINDS", "send these again: errored,expired,canceled,truncated,refused", "", parseRetry, func(kinds []string) { f.retry = append(f.retry, kinds...) })
+	given(fs, "retry", "KINDS", "send these again: errored,expired,canceled,truncated,refused; of judge also unparsable", "", parseRetry, func(kinds []string) { f.retry = append(f.retry, kinds...) })
 	fs.BoolVar(&f.noCache, "no-cache", false, "do not use answers of finished jobs")
 	fs.StringArrayVar(&f.reuse, "reuse", nil, "take answers from an earlier result `FILE`; repeatable")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "stop at the first row that errors")
@@ -210,7 +217,7 @@ func (g *givenFlag) Type() string   { return g.value }
 
 // check refuses what no input could mend.
 func (f *runFlags) check(inputs []string) error {
-	if err := f.checkBare(inputs); err != nil {
+	if err := errors.Join(f.checkBare(inputs), f.checkJudge()); err != nil {
 		return err
 	}
 	switch {
@@ -221,7 +228,7 @@ func (f *runFlags) check(inputs []string) error {
 		return withHint(errors.New("no INPUT was given"), "flotilla run rows.jsonl -o results.jsonl, or - for standard input")
 	case f.json && !f.dryRun:
 		return withHint(errors.New("--json is of a dry run"), "-n --json, or --summary FILE and --progress json of a run")
-	case f.price != nil && f.model == "":
+	case f.price != nil && f.model == "" && f.judge == nil:
 		return withHint(errors.New("--price needs --model: it is the price of that model"), "--model NAME --price in=3,out=15")
 	case slices.Contains(f.keep, "all") && len(f.keep) > 1:
 		return errors.New("--keep all goes alone")

@@ -14,13 +14,14 @@ import (
 // shape is what the flags say of requests, texts of files read.
 func (f *runFlags) shape(s *Settings) (job.Shape, error) {
 	shape := job.Shape{
-		Model: f.model, MaxTokens: f.maxTokens, IDFields: f.idFields, Repeats: f.repeats, Dedupe: f.dedupe,
+		IDFields: f.idFields, Repeats: f.repeats, Dedupe: f.dedupe,
 		Version: s.Version, Betas: s.Betas,
 	}
 	var err error
-	if shape.Provider, err = flotilla.Provider(s.BaseURL); err != nil {
-		return shape, err
+	if shape.Provider, err = flotilla.Provider(s.BaseURL); err != nil || f.judge != nil {
+		return shape, err // a rubric says the rest
 	}
+	shape.Model, shape.MaxTokens = f.model, f.maxTokens
 	for _, text := range []struct {
 		flag, value string
 		to          *string
@@ -50,7 +51,7 @@ func (r *runner) jobConfig(shape job.Shape, mark string) job.Config {
 		Inputs: r.inputs, Stdin: r.in, Shape: shape,
 		Output:  r.output(),
 		SkipBad: f.skipBad, Limit: f.limit, OutTokens: f.outTokens.mean, OutP95: f.outTokens.p95, Retry: f.retry, NoCache: f.noCache, Reuse: f.reuse, FailFast: f.failFast,
-		NoSync: s.noSync(), Dir: r.spoolDir(), Command: r.command, Emulated: mark, Prices: f.prices(),
+		NoSync: s.noSync(), Dir: r.spoolDir(), Command: r.command, Emulated: mark, Prices: f.prices(), Craft: r.craft(), Kind: f.kind(),
 		KeyVariable: s.keyVariable,
 		Options:     opt, Now: now, Say: func(text string) { warn(r.err, text) }, Settled: r.settled, Learned: r.heardLength,
 	}

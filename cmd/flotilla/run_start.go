@@ -27,10 +27,9 @@ func (r *runner) start(mark string) {
 
 func (r *runner) startLines(mark string) []string {
 	p := &r.plan
-	lines := []string{
-		fmt.Sprintf("job %s: %s", p.Job, r.whatText()),
-		joined("; ", orgsText(r.infos)+emulatedText(mark), r.capText(), r.profileText(), "journal "+r.journal.Path()),
-	}
+	lines := append([]string{fmt.Sprintf("job %s: %s", p.Job, r.whatText())}, r.judgesText()...)
+	lines = append(lines,
+		joined("; ", orgsText(r.infos)+emulatedText(mark), r.capText(), r.profileText(), "journal "+r.journal.Path()))
 	if p.Pending == 0 {
 		return append(lines, "nothing is left to send")
 	}
@@ -69,6 +68,9 @@ func rowsText(p *job.Plan) string {
 	text := fmt.Sprintf("%s, %s cached, %s equal", plural(p.Rows, "row"), whole(p.Cached), whole(p.Equal))
 	if p.Settled > 0 {
 		text += fmt.Sprintf(", %s done before", whole(p.Settled))
+	}
+	if p.Told > 0 {
+		text += fmt.Sprintf(", %s without a completion to judge", whole(p.Told))
 	}
 	if p.Rejected > 0 {
 		text += fmt.Sprintf(", %s set aside", whole(p.Rejected))

@@ -14,6 +14,7 @@ func (r *runner) tell(s *job.Summary, report *flotilla.Report) {
 	if line := r.furtherText(report); line != "" {
 		_, _ = fmt.Fprintln(r.err, line)
 	}
+	r.tellVerdicts()
 	for _, line := range s.Ending(report) {
 		if line.Kind == "" {
 			_, _ = fmt.Fprintln(r.err, "flotilla: "+line.Text)

@@ -66,7 +66,7 @@ var (
 )
 
 // retryKinds are the results that --retry may send again (interface.md, "Output").
-var retryKinds = []string{"errored", "expired", "canceled", "truncated", "refused"}
+var retryKinds = []string{"errored", "expired", "canceled", "truncated", "refused", "unparsable"}
 
 func parseRetry(text string) ([]string, error) {
 	kinds := strings.Split(text, ",")

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/job"
+	"github.com/flotilla-llm/flotilla/internal/judge"
+	"github.com/flotilla-llm/flotilla/journal"
+)
+
+// groupJudge is the heading of the flags that say who judges what.
+const groupJudge = "Judging"
+
+// judgeFlags are what judge has besides the flags of run.
+type judgeFlags struct {
+	rubrics []string
+	models  []string // in place of run's one
+	fields  []string // NAME=FIELD
+	by      string
+	label   string
+	swap    bool
+	seed    uint64
+	show    string
+}
+
+func builtinList() string { return strings.Join(judge.Builtins(), ", ") }
+
+func (f *judgeFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringArrayVar(&f.rubrics, "rubric", nil, "`NAME|FILE` of a rubric; repeatable: each goes with each --model")
+	fs.StringArrayVar(&f.models, "model", nil, "`MODEL` that judges; repeatable (default: the rubric's)")
+	fs.StringVar(&f.by, "by", "", "`FIELD` of the rows to group the summary by")
+	fs.StringVar(&f.label, "label", "", "`FIELD` of the rows that says what is true: the summary tells agreement")
+	fs.BoolVar(&f.swap, "swap", false, "judge pairs in both orders, to tell how much the order decides")
+	fs.StringArrayVar(&f.fields, "field", nil, "`NAME=FIELD` of the rows that fills NAME of the rubric; repeatable")
+	fs.Uint64Var(&f.seed, "seed", 0, "`N` that intervals are drawn with")
+	fs.StringVar(&f.show, "show", "", "print the built-in rubric `NAME`, and nothing else")
+	group(cmd, groupJudge, "rubric", "model", "by", "label", "swap", "field", "seed", "show")
+}
+
+// showRubric prints the file of a built-in rubric.
+func showRubric(w io.Writer, name string) error {
+	text, err := judge.Source(name)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
+}
+
+// checkJudge refuses flags of run that a rubric has in its own hands.
+func (f *runFlags) checkJudge() error {
+	switch {
+	case f.judge == nil:
+		return nil
+	case len(f.judge.rubrics) == 0:
+		return withHint(errors.New("no rubric was given"), "--rubric NAME|FILE; built in are "+builtinList())
+	case f.prompt != "" || f.system != "":
+		return withHint(errors.New("--prompt and --system are the rubric's"), "flotilla judge --show alignment > mine.yaml, change it, --rubric mine.yaml")
+	case f.maxTokens != nil && *f.maxTokens == 0:
+		return errors.New("--max-tokens 0 leaves no room for a verdict")
+	case f.price != nil && len(f.judge.models) != 1:
+		return withHint(errors.New("--price is the price of one --model"), "--model NAME --price in=3,out=15, or prices in flotilla.yaml")
+	}
+	return nil
+}
+
+// kind is that of the job in the journal; empty: a run's.
+func (f *runFlags) kind() string {
+	if f.judge == nil {
+		return ""
+	}
+	return journal.KindJudge
+}
+
+// panel puts the judges together; nil: the command is no judge.
+func (f *runFlags) panel() (*judge.Panel, error) {
+	j := f.judge
+	if j == nil {
+		return nil, nil
+	}
+	s := judge.Settings{Models: j.models, Swap: j.swap, By: j.by, Label: j.label, Draw: judge.Bootstrap{Seed: j.seed}, Prices: f.prices(), Fields: map[string]string{}}
+	for _, name := range j.rubrics {
+		r, err := judge.Load(name)
+		if err != nil {
+			return nil, err
+		}
+		s.Rubrics = append(s.Rubrics, r)
+	}
+	for _, pair := range j.fields {
+		name, field, ok := strings.Cut(pair, "=")
+		if !ok || name == "" || field == "" {
+			return nil, fmt.Errorf("--field %s: NAME=FIELD is needed, such as completion=answer", pair)
+		}
+		s.Fields[name] = field
+	}
+	var err error
+	if s.Params, err = job.ReadText(f.params); err != nil {
+		return nil, fmt.Errorf("--params: %w", err)
+	}
+	if f.maxTokens != nil {
+		s.MaxTokens = *f.maxTokens
+	}
+	p, err := judge.NewPanel(s)
+	if err != nil {
+		return nil, err
+	}
+	return p, f.knownJudges(p)
+}
+
+// knownJudges refuses models that no price is known of, before any row is read.
+func (f *runFlags) knownJudges(p *judge.Panel) error {
+	for _, r := range p.Judges() {
+		if m, ok := f.prices().Lookup(r.Model); !ok || !m.Priced() {
+			unknown := &flotilla.UnknownModelError{Model: r.Model}
+			return withHint(fmt.Errorf("judge of rubric %s: %w", r.Name, unknown), hintFor(unknown))
+		}
+	}
+	return nil
+}
