@@ -3,6 +3,7 @@ package judge
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -121,8 +122,16 @@ type claim struct {
 	label  *string
 	fault  string // why it cannot be taken; empty: it can
 	inJSON bool
-	final  bool // "final score", "overall score": goes before plain ones
+	rank   int // by its words; a lower one does not count beside a higher one
 }
+
+// Ranks of claims in prose. One in JSON counts beside plain and final ones: if
+// they differ, the answer contradicts itself.
+const (
+	partial = -1 // "clarity score": of a part, perhaps
+	plain   = 0
+	final   = 1 // "final score", "overall score"
+)
 
 // String is the claim's value, for a reason.
 func (c claim) String() string {
@@ -139,7 +148,7 @@ func (c claim) equal(o claim) bool { return c.String() == o.String() }
 
 // settle takes what all claims agree on.
 func settle(out *Reading, found []claim) {
-	found = finals(found)
+	found = highest(found)
 	for _, c := range found {
 		if c.fault != "" {
 			out.Why = c.fault
@@ -153,22 +162,21 @@ func settle(out *Reading, found []claim) {
 	out.Status, out.Score, out.Label = Scored, found[0].score, found[0].label
 }
 
-// finals keeps the claims that call themselves final, if all claims are prose
-// and some do.
-func finals(found []claim) []claim {
-	var final []claim
+// highest keeps the claims that count.
+func highest(found []claim) (kept []claim) {
+	least := partial
 	for _, c := range found {
-		if c.inJSON {
-			return found
-		}
-		if c.final {
-			final = append(final, c)
+		least = max(least, c.rank)
+	}
+	if slices.ContainsFunc(found, func(c claim) bool { return c.inJSON }) {
+		least = plain
+	}
+	for _, c := range found {
+		if c.rank >= least {
+			kept = append(kept, c)
 		}
 	}
-	if len(final) > 0 {
-		return final
-	}
-	return found
+	return kept
 }
 
 // claims finds what gives a verdict by the rubric's form.

@@ -80,9 +80,11 @@ func (r *Rubric) labelClaims(text string) (found []claim) {
 		}
 	}
 	for _, at := range labelWord.FindAllStringSubmatchIndex(text, -1) {
-		clause, _, _ := strings.Cut(text[at[1]:min(len(text), at[1]+longestLabel+1)], "\n")
+		clause, _, _ := strings.Cut(strings.TrimLeft(text[at[1]:min(len(text), at[1]+longestLabel+1)], " \n"), "\n")
 		if c, ok := r.marked(text[at[4]:at[5]], clause); ok {
-			c.final = at[2] >= 0
+			if at[2] >= 0 {
+				c.rank = final
+			}
 			found = append(found, c)
 		}
 	}

@@ -57,10 +57,10 @@ func (r *Rubric) value(spelled string) (float64, string) {
 }
 
 var (
-	overTen  = regexp.MustCompile(`^\s*(?:/|out of)\s*(\d+(?:\.\d+)?)\b`)
-	percent  = regexp.MustCompile(`^\s*(?:%|percent\b|per cent\b)`)
-	points   = regexp.MustCompile(`(?i)^\s*(?:points?|pts\.?)(?:\s|$|[.,;!)])`)
-	another  = regexp.MustCompile(`(?i)^\s*(?:-|–|—|\.\.+|…|~|/|,|;|&|\bto\b|\bor\b|\band\b|\bout of\b|±|\+/-|\+-)\s*[+-]?\.?\d`)
+	overTen  = regexp.MustCompile(`^ *(?:/|out of) *(\d+(?:\.\d+)?)\b`)
+	percent  = regexp.MustCompile(`^ *(?:%|percent\b|per cent\b)`)
+	points   = regexp.MustCompile(`(?i)^ *(?:points?|pts\.?)(\s|$|[.,;!)])`)
+	another  = regexp.MustCompile(`(?i)^ *(?:-|–|—|\.\.+|…|~|/|,|;|&|\bto\b|\bor\b|\band\b|\bout of\b|±|\+/-|\+-) *[+-]?\.?\d`)
 	attached = regexp.MustCompile(`^[\pL\pN_.°^²³]`)
 	fullStop = regexp.MustCompile(`^\.(?:\s|$)`)
 )
@@ -78,9 +78,8 @@ func (r *Rubric) unit(text string) (rest, fault string) {
 			return "", "the score is a percentage, the scale is " + r.scaleText()
 		}
 		text = text[len(m):]
-	} else if m := points.FindString(text); m != "" {
-		text = text[len(m):]
 	}
+	text = points.ReplaceAllString(text, "$1")
 	switch {
 	case another.MatchString(text):
 		return "", "two numbers, or a range of them"

@@ -37,7 +37,7 @@ func (r *Rubric) sole(text string) (claim, bool) {
 }
 
 var (
-	scoreWord = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])((?:final|overall|total)\s+)?(?:[\pL]+\s+)?(?:score|rating|grade|verdict|mark)(?:\s*\([^()\n]*\))?` +
+	scoreWord = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])((?:final|overall|total)\s+)?(?:([\pL]+)\s+)?(?:score|rating|grade|verdict|mark)(?:\s*\([^()\n]*\))?` +
 		`(?:\s*(?::|=>|->|=|→)\s*|\s+[-–—]\s+|\s+(?:is|of|as|would be|will be|should be)\s+(?:an?\s+)?)`)
 	scoreVerb = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])(?:score|rate|grade|give|assign|award)\s+(?:(?:this|that|the)\s+(?:answer|response|completion|statement|one|assistant|text|solution)|it|this|that)` +
 		`\s+(?:as\s+|at\s+)?(?:an?\s+)?(?:(?:score|rating|grade)\s+of\s+)?`)
@@ -58,11 +58,34 @@ func (r *Rubric) scoreClaims(text string) (found []claim) {
 			if !ok {
 				continue
 			}
-			c.final = len(at) > 2 && at[2] >= 0
+			c.rank = r.rankOf(text, at)
 			found = append(found, c)
 		}
 	}
 	return found
+}
+
+// rankOf is the rank of a match of scoreWord, which may hold a word of finality
+// and one of what the score is of.
+func (r *Rubric) rankOf(text string, at []int) int {
+	switch {
+	case len(at) < 6, at[4] < 0:
+	case !ofAll(text[at[4]:at[5]]) && !strings.EqualFold(text[at[4]:at[5]], r.Name):
+		return partial
+	}
+	if len(at) >= 4 && at[2] >= 0 {
+		return final
+	}
+	return plain
+}
+
+// ofAll says whether a word before "score" leaves it the score of everything.
+func ofAll(word string) bool {
+	switch strings.ToLower(word) {
+	case "a", "the", "my", "this", "that", "your", "its", "single", "numeric", "numerical", "and", "so", "therefore", "thus", "hence", "is", "as", "with", "final", "overall", "total":
+		return true
+	}
+	return false
 }
 
 // withoutScale leaves out where the answer repeats the scale, "(0-100)".
