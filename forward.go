@@ -1,6 +1,7 @@
 package flotilla
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -102,10 +103,29 @@ func (f *Fleet) forward(ctx context.Context, o *orgState, method, path, query st
 		return nil, &TransportError{Err: fmt.Errorf("asking %s: %w", o.Title(), errors.New(f.redact(err.Error())))}
 	}
 	dropHops(resp.Header)
-	return &Answer{
+	a := &Answer{
 		Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Org: o.Name,
 		Emulated: resp.Header.Get(emulatedHeader), Body: &freeBody{resp.Body, cancel},
-	}, nil
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		return f.readError(a, resp)
+	}
+	return a, nil
+}
+
+// readError reads the error that a free request was answered with: it may repeat
+// the key that it was asked with, which is the org's.
+func (f *Fleet) readError(a *Answer, resp *http.Response) (*Answer, error) {
+	late := time.AfterFunc(forwardTimeout, func() { _ = a.Body.Close() })
+	data, err := readBody(resp, maxError)
+	late.Stop()
+	_ = a.Body.Close()
+	if err != nil {
+		return nil, &TransportError{Err: fmt.Errorf("asking %s: %w", a.Org, errors.New(f.redact(err.Error())))}
+	}
+	data = f.redactBytes(data)
+	a.Body, a.Length = &wholeBody{Reader: *bytes.NewReader(data)}, int64(len(data))
+	return a, nil
 }
 
 // freeBody is the body of a free answer: its end lets the exchange go.

@@ -81,7 +81,7 @@ func (lc *lineCall) noStream(a *attempt, resp *http.Response, b *streamBody) (*A
 		return lc.failed(a, f.cut(a, resp, err))
 	}
 	ans := f.streamError(a, resp, broken.Body, false)
-	ans.header, ans.raw = http.Header{"Content-Type": {"application/json"}}, broken.Body
+	ans.header, ans.raw = http.Header{"Content-Type": {"application/json"}}, f.redactBytes(broken.Body)
 	return lc.failed(a, ans)
 }
 

@@ -63,7 +63,7 @@ func (lc *lineCall) refused(a *attempt, resp *http.Response) (*Answer, error) {
 	} else {
 		ans = f.refusal(a, resp, resp.StatusCode, data)
 	}
-	ans.header, ans.raw = resp.Header, data
+	ans.header, ans.raw = resp.Header, f.redactBytes(data)
 	return lc.failed(a, ans)
 }
 
@@ -78,7 +78,7 @@ func (lc *lineCall) whole(a *attempt, trace *sendTrace, resp *http.Response) (*A
 	}
 	ans := f.readMessage(a, resp, data)
 	if ans.done == nil {
-		ans.header, ans.raw = resp.Header, data
+		ans.header, ans.raw = resp.Header, f.redactBytes(data)
 		return lc.failed(a, ans)
 	}
 	if !lc.line.opt.Keep {
@@ -106,7 +106,7 @@ func (lc *lineCall) refusedAnswer(a *attempt, tries int) *Answer {
 		header, raw = http.Header{"Content-Type": {"application/json"}}, Envelope(api)
 	}
 	if status/100 == 2 { // an error in a 200 is no success
-		status = http.StatusInternalServerError
+		status = statusOf(api.Type)
 	}
 	out := lc.answerOf(a, status, header, tries)
 	out.Body = &wholeBody{Reader: *bytes.NewReader(raw)}
@@ -115,6 +115,33 @@ func (lc *lineCall) refusedAnswer(a *attempt, tries int) *Answer {
 	err.Attempts = tries
 	out.result = func() (CallResult, bool) { return CallResult{Cost: lc.prior, Err: &err}, true }
 	return out
+}
+
+// statusOf is the status that the API gives an error of a type, for one that came
+// under a 200 (facts/claude-api.md 2.2): clients decide by it whether to come again.
+func statusOf(kind string) int {
+	switch kind {
+	case "invalid_request_error":
+		return http.StatusBadRequest
+	case "authentication_error":
+		return http.StatusUnauthorized
+	case "permission_error":
+		return http.StatusForbidden
+	case "not_found_error":
+		return http.StatusNotFound
+	case "request_too_large":
+		return http.StatusRequestEntityTooLarge
+	}
+	return http.StatusInternalServerError
+}
+
+// redactBytes is redact of an error's body. Nearly none has a key in it, and
+// passes as it is.
+func (f *Fleet) redactBytes(data []byte) []byte {
+	if out := f.redact(string(data)); out != string(data) {
+		return []byte(out)
+	}
+	return data
 }
 
 // answerOf begins an Answer. The header is the response's own: nobody else
