@@ -146,7 +146,7 @@ func alike(a, b *journal.ClientBatch) bool {
 // plainBody undoes a Content-Encoding as the body is read
 // (facts/claude-api.md 1.7).
 func plainBody(r *http.Request) (io.Reader, *apiError) {
-	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+	switch encoding := encodingOf(r); encoding {
 	case "", "identity":
 		return r.Body, nil
 	case "gzip":

@@ -41,11 +41,8 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.since += int64(n)
-	if b.counted && n > 0 {
-		b.size += int64(n)
-		if b.held.Add(int64(n)) > maxHeld {
-			return n, errFull
-		}
+	if e := b.hold(n); e != nil {
+		return n, e
 	}
 	switch {
 	case err == nil:
@@ -55,6 +52,36 @@ func (b *body) Read(p []byte) (int, error) {
 		// The connection is watched for its end from here on, however long the
 		// answer takes.
 		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// hold counts bytes that are kept of a request, until its release; errFull where
+// that makes more than the gateway holds.
+func (b *body) hold(n int) error {
+	if !b.counted || n <= 0 {
+		return nil
+	}
+	b.size += int64(n)
+	if b.held.Add(int64(n)) > maxHeld {
+		return errFull
+	}
+	return nil
+}
+
+// unpacked is what a body that came compressed decodes to: it is that which is
+// kept, a thousand times as much as was sent where somebody means it to be.
+type unpacked struct {
+	io.Reader
+	of *body // nil: nobody counts
+}
+
+func (u *unpacked) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	if u.of != nil {
+		if e := u.of.hold(n); e != nil {
+			return n, e
+		}
 	}
 	return n, err
 }

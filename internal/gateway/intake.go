@@ -5,11 +5,16 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // maxBody is the most that a Messages or count_tokens body may have
 // (facts/claude-api.md 1.7).
 const maxBody = 32 << 20
+
+// trusted is how much memory is made ready for a body because its head announces
+// it. More is taken as it comes: announcing costs the sender nothing.
+const trusted = 1 << 20
 
 var errTooLarge = &apiError{
 	status: http.StatusRequestEntityTooLarge, kind: kindTooLarge, message: "Request exceeds the maximum size",
@@ -27,7 +32,7 @@ func takeBody(r *http.Request) ([]byte, *apiError) {
 	}
 	size := 512
 	if r.ContentLength > 0 {
-		size = int(r.ContentLength) + 1 // one more, so that the read that fills it meets the end
+		size = int(min(r.ContentLength, trusted)) + 1 // one more, so that the read that fills it meets the end
 	}
 	data, err := readUpTo(in, make([]byte, 0, size), maxBody)
 	var slow *bodyError
@@ -53,12 +58,22 @@ func tooLarge(r *http.Request) *apiError {
 	return errTooLarge
 }
 
-func isGzip(r *http.Request) bool { return r.Header.Get("Content-Encoding") == "gzip" }
+func isGzip(r *http.Request) bool { return encodingOf(r) == "gzip" }
+
+// encodingOf is the encoding of a body. Names of encodings have no case, and gzip
+// has two (RFC 9110, 8.4.1).
+func encodingOf(r *http.Request) string {
+	name := strings.ToLower(r.Header.Get("Content-Encoding"))
+	if name == "x-gzip" {
+		return "gzip"
+	}
+	return name
+}
 
 // decoded is the body's reader, with its encoding undone: the answer's facts are
 // read off the plain bytes, and those are what goes on.
 func decoded(r *http.Request) (io.Reader, *apiError) {
-	switch r.Header.Get("Content-Encoding") {
+	switch encodingOf(r) {
 	case "", "identity":
 		return r.Body, nil
 	case "gzip":
@@ -66,7 +81,8 @@ func decoded(r *http.Request) (io.Reader, *apiError) {
 		if err != nil {
 			return nil, invalid("The request body is no valid gzip")
 		}
-		return z, nil
+		of, _ := r.Body.(*body)
+		return &unpacked{z, of}, nil
 	}
 	return nil, invalid("content-encoding: Input should be 'gzip' or 'identity'")
 }
