@@ -76,8 +76,8 @@ func (f *Fleet) ended(now time.Duration, a *attempt) {
 		c.stream.tally.ended(a, c.won(a))
 	}
 	if a.answer.refused != nil && a.answer.refused.Refusal.Class == sched.NoModel {
-		denied := a.answer
-		f.denied[c.row.Facts.Model] = &denied
+		// The header and bytes are one caller's own.
+		f.denied[c.row.Facts.Model] = &answer{api: a.answer.api, emulated: a.answer.emulated, status: a.answer.status}
 	}
 	before := f.judged(a)
 	f.ending, f.recorded = a.id, false

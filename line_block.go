@@ -116,6 +116,9 @@ func (f *Fleet) blockOpen(now time.Duration, l *Line, b *block, err error) {
 		f.useUp(now, l, m.now)
 		m.now = b
 	default:
+		if m.next != nil { // too small for a call that has gone meanwhile
+			f.useUp(now, l, m.next)
+		}
 		m.next = b
 	}
 	for _, a := range waiting {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -354,11 +355,16 @@ func TestLineUnknownModel(t *testing.T) {
 			return reply(req, http.StatusNotFound, said), nil
 		}))
 		line := newLine(t, fleet, flotilla.LineOptions{})
-		for range 2 {
-			if a, data := ask(t, line, request(1).Body); a.Status != http.StatusNotFound || string(data) != said {
-				t.Errorf("answer %+v: %s", a, data)
-			}
+		var wg sync.WaitGroup // each caller's header is its own
+		for range 20 {
+			wg.Go(func() {
+				a, data := ask(t, line, request(1).Body)
+				if a.Header.Set("Connection", "close"); a.Status != http.StatusNotFound || string(data) != said {
+					t.Errorf("answer %+v: %s", a, data)
+				}
+			})
 		}
+		wg.Wait()
 		var unknown *flotilla.UnknownModelError
 		_, err := line.Do(t.Context(), flotilla.Call{Body: []byte(`{"model":"claude-none","max_tokens":1,"messages":[]}`)})
 		if !errors.As(err, &unknown) {

@@ -1,6 +1,7 @@
 package flotilla_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -460,6 +461,57 @@ func TestCapsMove(t *testing.T) {
 		var over *flotilla.BudgetExceededError
 		if !errors.As(last, &over) || n < 100 || n > 1000 {
 			t.Errorf("%d results, then %v", n, last)
+		}
+	})
+}
+
+// A block whose call went away while it was reserved is not lost: once the line
+// is closed nothing is reserved ahead.
+func TestBlocksOfCallsThatWent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow atomic.Bool
+		store := &records{fail: func([]flotilla.Record, []flotilla.Record) error {
+			if slow.Load() {
+				time.Sleep(time.Second)
+			}
+			return nil
+		}}
+		cfg := scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			sendBody(req)
+			return reply(req, http.StatusOK, answerOf("msg_1", 5)), nil
+		})
+		cfg.Store = store
+		fleet := newFleet(t, cfg)
+		line := newLine(t, fleet, flotilla.LineOptions{Job: 1})
+		for i := range 6 { // until a second block is ahead of the first
+			ask(t, line, same(i))
+		}
+		slow.Store(true)
+		large := bytes.Replace(same(0), []byte(`"max_tokens":100`), []byte(`"max_tokens":60000`), 1)
+		if w := worst(t, fleet, large); w < 100*worst(t, fleet, same(0)) {
+			t.Fatalf("the large call costs %v", w)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := line.Do(ctx, flotilla.Call{Body: large}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("err %v", err)
+		}
+		time.Sleep(5 * time.Second)
+		if err := line.Close(time.Second); err != nil {
+			t.Error(err)
+		}
+		open := map[int64]flotilla.Money{}
+		for _, r := range store.all() {
+			switch {
+			case r.Kind != flotilla.BlockRecord:
+			case r.Step == flotilla.BlockOpen:
+				open[r.Block] = r.Worst
+			default:
+				delete(open, r.Block)
+			}
+		}
+		if len(open) != 0 {
+			t.Errorf("blocks are open: %v", open)
 		}
 	})
 }
