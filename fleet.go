@@ -23,12 +23,13 @@ import (
 // called from several goroutines; every Dispatch and Carry is a stream of its
 // own, and one core serves them all.
 type Fleet struct {
-	cfg    Config
-	prices *price.Table
-	keyer  *wire.Keyer
-	keyers keyers // of requests that say otherwise
-	keys   *strings.Replacer
-	clock  *clock
+	cfg      Config
+	prices   *price.Table
+	keyer    *wire.Keyer
+	keyers   keyers     // of requests that say otherwise
+	affinity affinities // of lines' calls
+	keys     *strings.Replacer
+	clock    *clock
 
 	connecting chan struct{}   // holds a token while somebody connects
 	connected  atomic.Bool     // connectErr, orgs and infos stand
@@ -120,6 +121,7 @@ func New(cfg Config) (*Fleet, error) {
 	}
 	f.keyer = wire.NewKeyer(provider, cfg.Version, cfg.Betas)
 	f.keyers.provider, f.keyers.version = provider, cfg.Version
+	f.affinity.init()
 	f.inbox.ready = make(chan struct{}, 1)
 	f.opening, f.hangUp = context.WithCancel(context.Background())
 	if err := cfg.check(); err != nil {

@@ -54,10 +54,9 @@ type Call struct {
 	Header http.Header
 	// MaxWait is how long it may wait for its turn, retries included; one that is
 	// at the provider by then is still waited for, since it is paid for. 0: 540 s.
-	MaxWait  time.Duration
-	Facts    *Facts // of WeighAs or WeighCall, where the caller has them; nil: weighed here
-	Nth      int    // how-many-th equal body, from 0, for the record
-	Affinity uint32 // equal for calls that mark the same beginning for a cache; 0: none
+	MaxWait time.Duration
+	Facts   *Facts // of WeighAs or WeighCall, where the caller has them; nil: weighed here
+	Nth     int    // how-many-th equal body, from 0, for the record
 }
 
 // CallResult is what became of a Call whose answer has ended.
@@ -75,6 +74,7 @@ type CallResult struct {
 type WaitError struct {
 	Class      string        // "limits", "overloaded", "paused", "closed:<class>"
 	RetryAfter time.Duration // the earliest it could have gone, as far as is known; at least 1 s
+	Attempts   int           // made before its time was over
 }
 
 func (e *WaitError) Error() string {
@@ -163,5 +163,8 @@ func (l *Line) Do(ctx context.Context, call Call) (*Answer, error) {
 		return nil, err
 	}
 	lc := &lineCall{Call: call, line: l, ctx: ctx, arrived: l.fleet.clock.now(), turns: make(chan turn, 1)}
+	if call.Facts.Marked {
+		lc.affinity = l.fleet.affinity.of(call.Body, lc.arrived)
+	}
 	return lc.carry()
 }

@@ -12,10 +12,11 @@ import (
 // exchanges and otherwise waits for the loop to say what is next.
 type lineCall struct {
 	Call
-	line    *Line
-	ctx     context.Context // the caller's
-	arrived time.Duration
-	turns   chan turn // to the caller's goroutine: never more than one is due
+	line     *Line
+	ctx      context.Context // the caller's
+	arrived  time.Duration
+	affinity uint32    // equal for calls that mark the same beginning for a cache; 0: none
+	turns    chan turn // to the caller's goroutine: never more than one is due
 
 	// The caller's goroutine's.
 	prior Money // what earlier attempts cost
@@ -25,7 +26,7 @@ type lineCall struct {
 	expired bool     // its MaxWait is over: it is not sent again
 	handed  bool     // Do has returned
 	broke   *attempt // its newest attempt, where that got no answer; nil: it got one
-	tries   int      // attempts that ended
+	tries   int      // attempts that were sent and ended
 	doubts  bool     // one of them may have been answered and billed
 	verdict error    // what Do is to say once the call is out of the core; nil: by its Settle
 }
@@ -133,7 +134,7 @@ func (f *Fleet) arrive(now time.Duration, lc *lineCall) {
 	f.offered = append(f.offered, sched.Call{
 		ID: lc.id, Stream: s.id, Pool: p.id, Model: f.model(facts.Model),
 		In: clampInt(facts.In), MaxOut: clampInt(facts.MaxTokens), Out: clampInt(facts.Out),
-		Worst: int64(facts.Worst), Affinity: lc.Affinity,
+		Worst: int64(facts.Worst), Affinity: lc.affinity,
 	})
 }
 
@@ -224,10 +225,12 @@ func (f *Fleet) dropLine(c *call) {
 func (f *Fleet) lineEnded(now time.Duration, c *call, a *attempt) {
 	lc := c.line
 	lc.handed = lc.handed || a.handed
-	lc.tries++
-	lc.doubts = lc.doubts || a.answer.inDoubt()
-	if lc.broke = nil; a.answer.failed != nil {
-		lc.broke = a
+	if a.dropped == nil { // else it only waited for its money
+		lc.tries++
+		lc.doubts = lc.doubts || a.answer.inDoubt()
+		if lc.broke = nil; a.answer.failed != nil {
+			lc.broke = a
+		}
 	}
 	switch {
 	case a.answer.succeeded():

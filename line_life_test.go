@@ -22,7 +22,9 @@ func TestLineAffinity(t *testing.T) {
 		cfg.Orgs = orgs("high", "batch", "low")
 		fleet := newFleet(t, cfg)
 		line := newLine(t, fleet, flotilla.LineOptions{})
-		orgsOf := func(mark func(i int) uint32) map[string]int {
+		marked := []byte(`{"model":"claude-haiku-4-5","max_tokens":100,"messages":[{"role":"user","content":[` +
+			`{"type":"text","text":"a long beginning","cache_control":{"type":"ephemeral"}}]}]}`)
+		orgsOf := func(body []byte) map[string]int {
 			by := map[string]int{}
 			for i := range 12 {
 				busy, cancel := context.WithCancel(t.Context()) // so that the least loaded org changes
@@ -30,7 +32,7 @@ func TestLineAffinity(t *testing.T) {
 					go func() { _, _ = line.Do(busy, flotilla.Call{Body: request(i).Body}) }()
 				}
 				synctest.Wait()
-				a, err := line.Do(t.Context(), flotilla.Call{Body: request(i).Body, Affinity: mark(i)})
+				a, err := line.Do(t.Context(), flotilla.Call{Body: body})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -40,10 +42,10 @@ func TestLineAffinity(t *testing.T) {
 			}
 			return by
 		}
-		if by := orgsOf(func(int) uint32 { return 7 }); len(by) != 1 {
+		if by := orgsOf(marked); len(by) != 1 {
 			t.Errorf("calls of one beginning went to %v", by)
 		}
-		if by := orgsOf(func(int) uint32 { return 0 }); len(by) < 2 {
+		if by := orgsOf(request(0).Body); len(by) < 2 {
 			t.Errorf("calls without one all went to %v", by)
 		}
 	})

@@ -102,6 +102,9 @@ func (f *Fleet) refuseUnpaid(now time.Duration, s *stream) {
 func (f *Fleet) waitError(now time.Duration, c *call) error {
 	s, worst := c.stream, c.row.Facts.Worst
 	for _, id := range s.ledgers {
+		if id == s.purse.ledger && !s.purse.dry {
+			continue // what it grants is no cap: it is asked when the call's turn comes
+		}
 		if limit, spent, reserved := f.core.Ledger(id); limit >= 0 && Money(spent+reserved)+worst > Money(limit) {
 			return f.capError(s, id, worst)
 		}
@@ -109,7 +112,7 @@ func (f *Fleet) waitError(now time.Duration, c *call) error {
 	if a := c.line.broke; a != nil {
 		return &TransportError{Err: a.answer.err, InDoubt: c.line.doubts, Attempts: c.line.tries}
 	}
-	return f.outlookError(now, f.outlook(c.line))
+	return f.outlookError(now, c.line, f.outlook(c.line))
 }
 
 func (f *Fleet) outlook(lc *lineCall) sched.Outlook {
@@ -119,8 +122,8 @@ func (f *Fleet) outlook(lc *lineCall) sched.Outlook {
 // longestRetry is the retry-after of a call that only a person can help.
 const longestRetry = time.Hour
 
-func (f *Fleet) outlookError(now time.Duration, o sched.Outlook) *WaitError {
-	e := &WaitError{Class: "limits", RetryAfter: longestRetry}
+func (f *Fleet) outlookError(now time.Duration, lc *lineCall, o sched.Outlook) *WaitError {
+	e := &WaitError{Class: "limits", RetryAfter: longestRetry, Attempts: lc.tries}
 	switch {
 	case o.Closed:
 		e.Class = "closed:" + className(o.Class)
@@ -143,7 +146,7 @@ func (f *Fleet) shutOutLine(now time.Duration, lc *lineCall, p *poolState) error
 	}
 	o := f.outlook(lc)
 	if o.Closed && o.At > lc.arrived+cmp.Or(lc.MaxWait, defaultCallWait) {
-		return f.outlookError(now, o)
+		return f.outlookError(now, lc, o)
 	}
 	return nil
 }

@@ -49,4 +49,5 @@ type Facts struct {
 	Size      int      // bytes of the body
 	Alone     bool     // no batch may carry it: stream, speed, max_tokens 0 and what else the batch API refuses
 	Metered   string   // the first tool billed per use; empty: none
+	Marked    bool     // a cache_control occurs
 }

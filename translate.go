@@ -19,7 +19,7 @@ var canonicals = sync.Pool{New: func() any { return new([]byte) }}
 func (f *Fleet) facts(w *wire.Facts, m price.Model, body []byte, keyer *wire.Keyer) Facts {
 	out := Facts{
 		Model: w.Model, Pool: m.Pool, Family: m.Family(), MaxTokens: int(w.MaxTokens),
-		In: int(w.In(m.TokenFactor())), Stream: w.Stream, Metered: w.Metered, Shape: w.Shape, Size: len(body), Alone: w.Alone,
+		In: int(w.In(m.TokenFactor())), Stream: w.Stream, Metered: w.Metered, Marked: w.Cache5m || w.Cache1h, Shape: w.Shape, Size: len(body), Alone: w.Alone,
 		// A workspace may have "us" as its default: only a body that says "global"
 		// is certain not to pay for it.
 		Worst: m.Worst(w.InUpper(), w.MaxTokens, w.Cache5m, w.Cache1h, w.Geo != "global", w.Speed == "fast", false),

@@ -55,15 +55,14 @@ type Config struct {
 
 // A Gateway is the API in front of a Fleet.
 type Gateway struct {
-	cfg      Config
-	lines    lines
-	cache    *cache // nil: no answers of earlier runs are used
-	affinity affinities
-	batches  http.Handler
-	own      *batches // nil: none, or the Config's
-	under    underWay
-	ahead    atomic.Int64 // bytes of streams that wait for slow readers
-	ready    readiness
+	cfg     Config
+	lines   lines
+	cache   *cache // nil: no answers of earlier runs are used
+	batches http.Handler
+	own     *batches // nil: none, or the Config's
+	under   underWay
+	ahead   atomic.Int64 // bytes of streams that wait for slow readers
+	ready   readiness
 }
 
 // New makes a gateway. It reads the answers of earlier runs where Config.Cache
@@ -78,7 +77,6 @@ func New(ctx context.Context, cfg Config) (*Gateway, error) {
 	}
 	g := &Gateway{cfg: cfg, batches: cfg.Batches}
 	g.lines.open = map[lineKey]*place{}
-	g.affinity.init()
 	if cfg.Cache && cfg.Journal != nil {
 		var err error
 		if g.cache, err = openCache(ctx, &g.cfg); err != nil {

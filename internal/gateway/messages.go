@@ -36,7 +36,6 @@ func (g *Gateway) messages(w http.ResponseWriter, r *http.Request) {
 	}
 	g.call(w, r, caller, asked, flotilla.Call{
 		Body: body, Query: r.URL.RawQuery, Header: upstreamHeader(r.Header), MaxWait: asked.MaxWait, Facts: &facts,
-		Affinity: g.affinity.of(body, g.cfg.Now()),
 	})
 }
 

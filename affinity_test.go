@@ -1,4 +1,4 @@
-package gateway
+package flotilla
 
 import (
 	"fmt"
@@ -38,13 +38,13 @@ func last(turns int) func(int) bool { return func(i int) bool { return i == turn
 // of each; other conversations do not belong to them.
 func TestAffinityOfAConversation(t *testing.T) {
 	a := newAffinities()
-	first := a.of([]byte(conversation("x", 1, last(1))), noon)
-	other := a.of([]byte(conversation("y", 1, last(1))), noon)
+	first := a.of([]byte(conversation("x", 1, last(1))), 0)
+	other := a.of([]byte(conversation("y", 1, last(1))), 0)
 	if first == 0 || other == 0 || first == other {
 		t.Fatalf("%d and %d", first, other)
 	}
 	for turns := 3; turns < 40; turns += 2 {
-		if n := a.of([]byte(conversation("x", turns, last(turns))), noon.Add(time.Duration(turns)*time.Minute)); n != first {
+		if n := a.of([]byte(conversation("x", turns, last(turns))), time.Duration(turns)*time.Minute); n != first {
 			t.Fatalf("after %d turns: %d, want %d", turns, n, first)
 		}
 	}
@@ -54,13 +54,13 @@ func TestAffinityOfAConversation(t *testing.T) {
 // is read, so the call belongs nowhere.
 func TestAffinityLooksBackAsFarAsTheProvider(t *testing.T) {
 	a := newAffinities()
-	first := a.of([]byte(conversation("x", 1, last(1))), noon)
-	if n := a.of([]byte(conversation("x", 1+lookback, last(1+lookback))), noon); n != first {
+	first := a.of([]byte(conversation("x", 1, last(1))), 0)
+	if n := a.of([]byte(conversation("x", 1+lookback, last(1+lookback))), 0); n != first {
 		t.Errorf("%d blocks on: %d, want %d", lookback, n, first)
 	}
 	b := newAffinities()
-	first = b.of([]byte(conversation("x", 1, last(1))), noon)
-	if n := b.of([]byte(conversation("x", 2+lookback, last(2+lookback))), noon); n == first {
+	first = b.of([]byte(conversation("x", 1, last(1))), 0)
+	if n := b.of([]byte(conversation("x", 2+lookback, last(2+lookback))), 0); n == first {
 		t.Errorf("%d blocks on it is still %d", lookback+1, n)
 	}
 }
@@ -73,7 +73,7 @@ func TestAffinityNeedsAMark(t *testing.T) {
 		conversation(`"cache_control"`, 1, func(int) bool { return false }),
 		`{"cache_control":null,"messages":[{"role":"user","content":"a"}]}`,
 	} {
-		if n := a.of([]byte(body), noon); n != 0 {
+		if n := a.of([]byte(body), 0); n != 0 {
 			t.Errorf("%s: %d", body, n)
 		}
 	}
@@ -82,18 +82,18 @@ func TestAffinityNeedsAMark(t *testing.T) {
 // What is remembered is bounded, and what was used within the hour is kept.
 func TestAffinityForgets(t *testing.T) {
 	a := newAffinities()
-	mark := func(name string, at time.Time) uint32 { return a.of([]byte(conversation(name, 1, last(1))), at) }
-	kept := mark("kept", noon)
+	mark := func(name string, at time.Duration) uint32 { return a.of([]byte(conversation(name, 1, last(1))), at) }
+	kept := mark("kept", 0)
 	for i := range 3 * maxMarks {
-		mark(fmt.Sprint(i), noon)
-		if i%1000 == 0 && mark("kept", noon) != kept {
+		mark(fmt.Sprint(i), 0)
+		if i%1000 == 0 && mark("kept", 0) != kept {
 			t.Fatalf("forgotten after %d", i)
 		}
 	}
 	if n := len(a.young) + len(a.old); n > 2*maxMarks {
 		t.Errorf("%d marks are remembered", n)
 	}
-	if mark("kept", noon.Add(3*markLife)); mark("other", noon.Add(6*markLife)) == kept {
+	if mark("kept", 3*markLife); mark("other", 6*markLife) == kept {
 		t.Error("another prompt has the number of one long gone")
 	}
 }

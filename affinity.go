@@ -1,7 +1,6 @@
-package gateway
+package flotilla
 
 import (
-	"bytes"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -20,7 +19,7 @@ type affinities struct {
 	// Marked beginnings that were sent, in two generations: the older one goes
 	// when the younger is full or has the age that an entry can live unused.
 	young, old map[uint64]uint32
-	since      time.Time
+	since      time.Duration
 	last       uint32
 }
 
@@ -38,13 +37,8 @@ func (a *affinities) init() {
 	a.young, a.old = map[uint64]uint32{}, map[uint64]uint32{}
 }
 
-var cacheControl = []byte(`"cache_control"`)
-
 // of is the affinity of a body: 0 where it marks nothing.
-func (a *affinities) of(body []byte, now time.Time) uint32 {
-	if !bytes.Contains(body, cacheControl) {
-		return 0
-	}
+func (a *affinities) of(body []byte, now time.Duration) uint32 {
 	bounds := wire.Boundaries(nil, a.seed, body)
 	if !slices.ContainsFunc(bounds, func(b wire.Boundary) bool { return b.Marked }) {
 		return 0
@@ -87,8 +81,8 @@ func (a *affinities) find(bounds []wire.Boundary) uint32 {
 }
 
 // age begins a new generation.
-func (a *affinities) age(now time.Time) {
-	if len(a.young) < maxMarks && now.Sub(a.since) < markLife {
+func (a *affinities) age(now time.Duration) {
+	if len(a.young) < maxMarks && now-a.since < markLife {
 		return
 	}
 	a.old, a.young, a.since = a.young, map[uint64]uint32{}, now
