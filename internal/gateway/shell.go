@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -70,18 +71,29 @@ type shell struct {
 // ServeHTTP sorts requests by what they are for. What tells nothing and changes
 // nothing is open.
 func (s *shell) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch path := r.URL.Path; {
-	case path == "/healthz" || path == "/readyz":
+	switch name := r.URL.Path; {
+	case name == "/healthz" || name == "/readyz":
 		s.api.ServeHTTP(w, r)
-	case strings.HasPrefix(path, "/v1/") || path == "/v1":
+	case strings.HasPrefix(name, "/v1/") || name == "/v1":
 		s.visit(w, r, s.call)
-	case path == "/metrics" && s.metrics != nil:
+	case name == "/metrics" && s.metrics != nil:
 		s.visit(w, r, s.watch("metrics", s.metrics))
-	case s.dashboard != nil && (r.Method != http.MethodHead || path != "/"):
+	case s.dashboard != nil && ofPages(r):
 		s.visit(w, r, s.watch("page", s.dashboard))
 	default:
 		s.visit(w, r, s.nothing)
 	}
+}
+
+// ofPages says whether a request may be for the dashboard. What else is none of
+// the API's paths leads nowhere, least of all on: calls by a base URL with a slash
+// too many would be redirected.
+func ofPages(r *http.Request) bool {
+	name := r.URL.Path
+	if clean := path.Clean(name); name != clean && (name != clean+"/" || clean == "/") {
+		return false
+	}
+	return strings.HasPrefix(name, "/api/") || r.Method == http.MethodGet || r.Method == http.MethodHead && name != "/"
 }
 
 // visit runs one request and tells of it.
@@ -169,8 +181,38 @@ func (s *shell) watch(route string, page http.Handler) func(http.ResponseWriter,
 			return
 		}
 		s.admit(v, caller)
-		page.ServeHTTP(w, r)
+		ctx, cancel := s.whileKnown(r)
+		defer cancel()
+		page.ServeHTTP(w, r.WithContext(ctx))
 	}
+}
+
+// lookAgain is how often it is asked whether somebody who looks at a page that
+// goes on still may.
+const lookAgain = time.Second
+
+// whileKnown is a request's context that ends when the key that it came with is
+// revoked: a dashboard that was opened before would be told all that follows.
+func (s *shell) whileKnown(r *http.Request) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.Context())
+	if s.open(r) {
+		return ctx, cancel
+	}
+	go func() {
+		tick := time.NewTicker(lookAgain)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if _, err := s.watcher(r); errors.Is(err, ErrBadKey) || errors.Is(err, ErrNoKey) {
+				cancel()
+			}
+		}
+	}()
+	return ctx, cancel
 }
 
 func (s *shell) admit(v *visit, caller Caller) {

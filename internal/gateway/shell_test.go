@@ -63,6 +63,66 @@ func TestRevocation(t *testing.T) {
 	})
 }
 
+// A page that goes on for as long as somebody looks ends with the key, too.
+func TestRevocationEndsPages(t *testing.T) {
+	book := newShelf(clientNamed("alice", aliceKey), clientNamed("bob", bobKey))
+	events := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	set := func(_ *Config, c *ShellConfig) { c.Clients, c.Dashboard = KeyedClients(book, true, nil), events }
+	inFront(t, good, set, func(f *front) {
+		ctx, leave := context.WithTimeout(context.Background(), time.Minute)
+		defer leave()
+		ended := make(chan string, 2)
+		for who, key := range map[string]string{"alice": aliceKey, "bob": bobKey} {
+			go func() {
+				_ = f.do(f.request(ctx, http.MethodGet, "/api/events", "", "X-Api-Key", key))
+				ended <- who
+			}()
+		}
+		time.Sleep(10 * time.Second)
+		book.set(func(s *shelf) { s.list[0].Revoked = time.Now() })
+		time.Sleep(3 * time.Second)
+		select {
+		case who := <-ended:
+			if who != "alice" {
+				t.Errorf("the page of %s ended", who)
+			}
+		default:
+			t.Error("a page goes on under a revoked key")
+		}
+		leave()
+		<-ended
+	})
+}
+
+// What is no page's path leads nowhere, not to another path either.
+func TestPagesTakeNoCalls(t *testing.T) {
+	mux := http.NewServeMux() // it cleans paths, and redirects to what is left
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a page") })
+	set := func(g *Config, c *ShellConfig) {
+		anybody(g, c)
+		c.Dashboard, c.Hosts = mux, []string{"gateway.test"}
+	}
+	inFront(t, good, set, func(f *front) {
+		for _, ask := range []string{
+			"POST //v1/messages", "POST /v2/messages", "POST /", "HEAD /", "GET /ui/../v1/models", "GET //", "GET /./", "PUT /index.html",
+		} {
+			method, path, _ := strings.Cut(ask, " ")
+			if got := f.do(f.request(context.Background(), method, path, "")); got.status != http.StatusNotFound {
+				t.Errorf("%s: %d %s", ask, got.status, got.body)
+			}
+		}
+		for _, ask := range []string{"GET /", "GET /ui/x.js", "GET /api/state", "POST /api/jobs/1/pause", "HEAD /ui/x.js", "GET /api/"} {
+			method, path, _ := strings.Cut(ask, " ")
+			if got := f.do(f.request(context.Background(), method, path, "")); got.status != http.StatusOK {
+				t.Errorf("%s: %d %s", ask, got.status, got.body)
+			}
+		}
+	})
+}
+
 // While the book cannot be read, what was read before holds for a little, and
 // then nobody gets in.
 func TestClientsThatCannotBeRead(t *testing.T) {
