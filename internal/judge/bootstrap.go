@@ -53,12 +53,14 @@ func (b Bootstrap) Mean(values []float64) *Estimate {
 func (b Bootstrap) interval(values []float64) (low, high float64) {
 	m, skew := mean(values), skewness(values)
 	means := b.means(values)
+	// A resample with the sample's own mean may miss it by a rounding.
+	near := 1e-9 * (means[len(means)-1] - means[0])
 	less, same := 0, 0
 	for _, v := range means {
 		switch {
-		case v < m:
+		case v < m-near:
 			less++
-		case v == m:
+		case v <= m+near:
 			same++
 		}
 	}

@@ -21,10 +21,24 @@ func long(n int) map[string]string {
 // proportion. The test is that it ends; quadratic reading would take minutes.
 func TestReadsLongAnswers(t *testing.T) {
 	for _, r := range []*Rubric{testRubric(t, "{form: score}"), testRubric(t, "{form: label, labels: [correct, incorrect]}"), testRubric(t, "{form: json}")} {
-		for s, text := range long(1 << 18) {
+		for s, text := range long(1 << 17) {
 			if g := r.ReadText(text); len(g.Raw) != len(text) {
 				t.Errorf("%q: raw has %d bytes, not %d", s, len(g.Raw), len(text))
 			}
 		}
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	r := testRubric(b, "{form: score}")
+	for _, text := range []string{`{"score": 85}`, "The answer is kind and names 3 reasons.\n\nScore: 85/100"} {
+		msg := ended("end_turn", text)
+		b.Run(text[:5], func(b *testing.B) {
+			for b.Loop() {
+				if g := r.Read(msg); g.Status != Scored {
+					b.Fatal(g.Why)
+				}
+			}
+		})
 	}
 }

@@ -79,7 +79,9 @@ func (r *Rubric) unit(text string) (rest, fault string) {
 		}
 		text = text[len(m):]
 	}
-	text = points.ReplaceAllString(text, "$1")
+	if at := points.FindStringSubmatchIndex(text); at != nil {
+		text = text[at[2]:] // from what follows the word
+	}
 	switch {
 	case another.MatchString(text):
 		return "", "two numbers, or a range of them"

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+
+	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
 // Mark is one verdict, as statistics read it.
@@ -158,7 +160,7 @@ func Summarize(marks []Mark, opt SummaryOptions) *Summary {
 func judgeSummary(r *Rubric, rows []*judged, opt SummaryOptions) JudgeSummary {
 	out := JudgeSummary{
 		Rubric: r.Name, Version: r.Version, SHA256: r.SHA256, Model: r.Model, MaxTokens: r.MaxTokens,
-		Params: r.Params, Form: r.Verdict.Form, Total: cellOf(r, "", rows, opt.Draw),
+		Params: withoutSecrets(r.Params), Form: r.Verdict.Form, Total: cellOf(r, "", rows, opt.Draw),
 	}
 	if r.ranged() {
 		out.Scale = &[2]float64{r.Verdict.Min, r.Verdict.Max}
@@ -171,6 +173,14 @@ func judgeSummary(r *Rubric, rows []*judged, opt SummaryOptions) JudgeSummary {
 	}
 	out.Repeats, out.Swap = spreadOf(rows), swapOf(r, rows, opt.Draw)
 	return out
+}
+
+// withoutSecrets are parameters as they may be told.
+func withoutSecrets(params json.RawMessage) json.RawMessage {
+	if len(params) == 0 {
+		return nil
+	}
+	return json.RawMessage(job.WithoutSecrets(string(params)))
 }
 
 // gather puts marks together by judge and row, in the order of rows; repeats in

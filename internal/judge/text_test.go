@@ -8,28 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The whole text of a small job of two judges, three repeats and labels.
-func TestText(t *testing.T) {
-	r, err := Load("trait")
-	if err != nil {
-		t.Fatal(err)
-	}
-	judges := []*Rubric{r, r.For("claude-haiku-4-5")}
-	var marks []Mark
-	for row := range 8 {
-		for pair := range judges {
-			for k := range 3 {
-				m := Mark{Row: row, ID: fmt.Sprintf("persona/%d", row), Group: []string{"kind", "bold"}[row%2], Label: fmt.Sprint(row >= 4), Pair: pair, Repeat: k + 1}
-				m.Reading = scored(float64(10*row + k + 5*pair*(row%3)))
-				if row == 7 && pair == 1 {
-					m.Reading = without(Truncated)
-				}
-				marks = append(marks, m)
-			}
-		}
-	}
-	s := Summarize(marks, SummaryOptions{Judges: judges, By: "trait", Label: "agrees", Largest: 2})
-	want := `trait by claude-sonnet-4-6 (version 1, sha256 SHA, max_tokens 128)
+// traitText stands in docs/judge.md too.
+const traitText = `trait by claude-sonnet-4-6 (version 1, sha256 SHA, max_tokens 128)
   trait  rows  verdicts  scored  truncated  refused  unparsable  failed  mean  95 % interval   p5   p25  p50   p75   p95
   all       8        24      24          ·        ·           ·       ·  36.0   16.0 to 56.0  4.5  18.5   36  53.5  67.5
   bold      4        12      12          ·        ·           ·       ·  41.0   11.0 to 71.0   14    26   41    56    68
@@ -60,8 +40,30 @@ A trait by claude-sonnet-4-6, B trait by claude-haiku-4-5: 7 rows scored by both
     persona/2  21  31
     persona/5  51  61
 `
+
+// The whole text of a small job of two judges, three repeats and labels.
+func TestText(t *testing.T) {
+	r, err := Load("trait")
+	if err != nil {
+		t.Fatal(err)
+	}
+	judges := []*Rubric{r, r.For("claude-haiku-4-5")}
+	var marks []Mark
+	for row := range 8 {
+		for pair := range judges {
+			for k := range 3 {
+				m := Mark{Row: row, ID: fmt.Sprintf("persona/%d", row), Group: []string{"kind", "bold"}[row%2], Label: fmt.Sprint(row >= 4), Pair: pair, Repeat: k + 1}
+				m.Reading = scored(float64(10*row + k + 5*pair*(row%3)))
+				if row == 7 && pair == 1 {
+					m.Reading = without(Truncated)
+				}
+				marks = append(marks, m)
+			}
+		}
+	}
+	s := Summarize(marks, SummaryOptions{Judges: judges, By: "trait", Label: "agrees", Largest: 2})
 	got := strings.ReplaceAll(s.Text(), r.SHA256[:12], "SHA")
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(traitText, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
