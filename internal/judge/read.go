@@ -91,13 +91,12 @@ func (r *Rubric) ReadText(text string) Reading {
 		return out
 	}
 	found := r.claims(text)
-	refuses := r.refuses(text)
 	switch {
-	case len(found) == 0 && refuses:
+	case len(found) == 0 && r.refuses(text):
 		out.Status, out.Why = Refused, "the judge refuses"
 	case len(found) == 0:
 		out.Why = r.whyNone(text)
-	case refuses && !found[0].inJSON:
+	case !found[0].inJSON && r.refuses(text):
 		out.Why = "the judge refuses and gives a verdict in one answer"
 	default:
 		settle(&out, found)
@@ -182,11 +181,16 @@ func highest(found []claim) (kept []claim) {
 // claims finds what gives a verdict by the rubric's form.
 func (r *Rubric) claims(text string) []claim {
 	objects, rest := splitObjects(text)
-	switch r.Verdict.Form {
-	case FormJSON:
+	if r.Verdict.Form == FormJSON {
 		return r.documentClaims(text, objects)
-	case FormLabel:
-		return append(r.objectClaims(objects, r.labelOf), r.labelClaims(rest)...)
 	}
-	return append(r.objectClaims(objects, r.scoreOf), r.scoreClaims(rest)...)
+	inJSON, inProse := r.scoreOf, r.scoreClaims
+	if r.Verdict.Form == FormLabel {
+		inJSON, inProse = r.labelOf, r.labelClaims
+	}
+	found := r.objectClaims(objects, inJSON)
+	if strings.TrimSpace(rest) == "" { // as most answers are
+		return found
+	}
+	return append(found, inProse(rest)...)
 }

@@ -382,3 +382,20 @@ func TestSwapOfScores(t *testing.T) {
 		t.Errorf("the mean for a is %v, want 60", j.Total.Mean.Value)
 	}
 }
+
+// A job of 141,600 rows, 150 groups, two judges.
+func BenchmarkSummarize(b *testing.B) {
+	r := testRubric(b, "{form: score}")
+	var marks []Mark
+	for row := range 141_600 {
+		for pair := range 2 {
+			marks = append(marks, Mark{Row: row, ID: "persona/" + strconv.Itoa(row), Group: strconv.Itoa(row % 150), Pair: pair, Reading: scored(float64(row*7%101 - pair*row%2))})
+		}
+	}
+	for i := range marks {
+		*marks[i].Score = max(0, *marks[i].Score)
+	}
+	for b.Loop() {
+		Summarize(marks, SummaryOptions{Judges: []*Rubric{r, r.For("claude-haiku-4-5")}, By: "trait"})
+	}
+}
