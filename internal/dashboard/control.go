@@ -27,7 +27,7 @@ func (d *Dashboard) changeJob(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !controllable(&info) {
-		writeError(w, http.StatusConflict, "job "+info.Key+" is not running: it is "+stateOf(&info))
+		writeError(w, http.StatusConflict, outOfReach(&info))
 		return
 	}
 	if verb == "cap" {
@@ -35,6 +35,14 @@ func (d *Dashboard) changeJob(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.changed(w, d.cfg.Journal.Signal(r.Context(), info.ID, signal))
+}
+
+// outOfReach says why nobody can change a job.
+func outOfReach(info *journal.JobInfo) string {
+	if info.Holder == nil {
+		return "job " + info.Key + " is not running: it is " + stateOf(info)
+	}
+	return "job " + info.Key + " is the calls of a gateway's client, which take their own course: pause their lanes, or give the client another budget"
 }
 
 // mostDollars is more than anybody means, and far below what overflows.
@@ -48,7 +56,8 @@ func (d *Dashboard) changeCap(w http.ResponseWriter, r *http.Request, info *jour
 		writeError(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if wish.USD == nil || math.IsNaN(*wish.USD) || *wish.USD <= 0 || *wish.USD > mostDollars {
+	// A cap that rounds to nothing would be none at all.
+	if wish.USD == nil || math.IsNaN(*wish.USD) || *wish.USD > mostDollars || flotilla.USD(*wish.USD) <= 0 {
 		writeError(w, http.StatusBadRequest, "usd is a number of dollars above 0")
 		return
 	}

@@ -111,7 +111,7 @@ func TestChangesOfJobs(t *testing.T) {
 		t.Errorf("resume: %d, %v", code, signal())
 	}
 	for body, want := range map[string]int{
-		`{"usd":12.5}`: 204, `{"usd":0}`: 400, `{"usd":-1}`: 400, `{"usd":"1"}`: 400, `{"usd":1e300}`: 400, `{"usd":null}`: 400, `{}`: 400, ``: 400,
+		`{"usd":12.5}`: 204, `{"usd":0}`: 400, `{"usd":-1}`: 400, `{"usd":"1"}`: 400, `{"usd":1e300}`: 400, `{"usd":null}`: 400, `{"usd":1e-12}`: 400, `{}`: 400, ``: 400,
 		`{"usd":1}{"usd":2}`: 400, `{"usd":1,"also":2}`: 400, `[1]`: 400,
 	} {
 		if code := post(job.Key+"/cap", body); code != want {
