@@ -62,7 +62,7 @@ func refuseWait(e *flotilla.WaitError) *apiError {
 	class, closed := strings.CutPrefix(e.Class, "closed:")
 	switch {
 	case e.Class == "overloaded":
-		return overloaded("Overloaded: the provider answers 529 on every org of this gateway; the request waited as long as it may", e.RetryAfter)
+		return overloaded("Overloaded: the provider is overloaded or fails (529, 5xx) on every org of this gateway; the request waited as long as it may", e.RetryAfter)
 	case e.Class == "paused":
 		return overloaded("every org of this gateway that could take the request is paused by its operator", e.RetryAfter)
 	case closed && !limits(class):
