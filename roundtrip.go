@@ -3,6 +3,7 @@ package flotilla
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Transport is a RoundTripper that sends what an Anthropic client sends through
@@ -21,8 +21,10 @@ import (
 //
 // What a fleet decides itself comes as the API would say it, too: a full lane is
 // a 429 or 529 with retry-after, a cap a 429 billing_error with
-// x-should-retry: false, a body that cannot be read a 400. Answers carry
-// x-flotilla-org, x-flotilla-attempts and x-flotilla-queue-ms.
+// x-should-retry: false, a body that cannot be read a 400. So does a call without
+// an answer that may have been billed, a 504 with x-should-retry: false: the
+// official SDKs would repeat an error of the connection by themselves. Answers
+// carry x-flotilla-org, x-flotilla-attempts and x-flotilla-queue-ms.
 func (f *Fleet) Transport() http.RoundTripper { return &roundTripper{fleet: f} }
 
 type roundTripper struct {
@@ -59,6 +61,9 @@ func (t *roundTripper) answer(req *http.Request, body []byte) (*Answer, error) {
 	if i := strings.Index(path, "/v1/"); i > 0 {
 		path = path[i:] // a base URL may have a path of its own
 	}
+	if strings.Contains(path, "/..") {
+		path = "" // it would lead elsewhere at the org
+	}
 	switch {
 	case path == "/v1/messages" && req.Method == http.MethodPost:
 		return t.call(ctx, req, body)
@@ -66,7 +71,7 @@ func (t *roundTripper) answer(req *http.Request, body []byte) (*Answer, error) {
 		(path == "/v1/models" || strings.HasPrefix(path, "/v1/models/")) && req.Method == http.MethodGet:
 		return t.fleet.Forward(ctx, req.Method, path, req.URL.RawQuery, req.Header, body)
 	}
-	return said(http.StatusNotFound, "not_found_error", "this client passes on messages, count_tokens and models alone: "+req.Method+" "+path, 0), nil
+	return said(http.StatusNotFound, "not_found_error", "this client passes on messages, count_tokens and models alone: "+req.Method+" "+req.URL.Path), nil
 }
 
 // call makes one call by the transport's line.
@@ -99,45 +104,60 @@ func (t *roundTripper) open(ctx context.Context) (*Line, error) {
 }
 
 // saying is an error of Do as the API would say it; what says nothing of the
-// request (a context that ended, a closed fleet, no connection) stays an error.
+// request (a context that ended, a closed fleet, a provider that was not reached)
+// stays an error.
 func saying(err error) (*Answer, error) {
 	var wait *WaitError
 	var budget *BudgetExceededError
 	var model *UnknownModelError
 	var bad *RequestError
+	var broken *TransportError
 	switch {
-	case errors.As(err, &wait) && wait.Class == "overloaded":
-		return said(529, "overloaded_error", err.Error(), wait.RetryAfter), nil
 	case errors.As(err, &wait):
-		return said(http.StatusTooManyRequests, "rate_limit_error", err.Error(), wait.RetryAfter), nil
+		return sayingWait(wait), nil
 	case errors.As(err, &budget):
-		a := said(http.StatusTooManyRequests, "billing_error", err.Error(), 0)
+		a := said(http.StatusTooManyRequests, "billing_error", err.Error())
 		a.Header.Set("x-should-retry", "false")
 		return a, nil
-	case errors.As(err, &model):
-		return said(http.StatusNotFound, "not_found_error", err.Error(), 0), nil
+	case errors.As(err, &model): // the API's begins so
+		return said(http.StatusNotFound, "not_found_error", "model: "+model.Model+" (no price is known for it)"), nil
 	case errors.As(err, &bad):
-		return said(http.StatusBadRequest, "invalid_request_error", err.Error(), 0), nil
+		return said(http.StatusBadRequest, "invalid_request_error", err.Error()), nil
+	case errors.As(err, &broken) && broken.InDoubt:
+		a := said(http.StatusGatewayTimeout, "timeout_error", "no answer arrived, and whether the request was billed is unknown: "+err.Error())
+		a.Header.Set("x-should-retry", "false")
+		a.Header.Set("x-flotilla-attempts", strconv.Itoa(broken.Attempts))
+		return a, nil
 	}
 	return nil, err
 }
 
-// said is an error of ours in the API's shape.
-func said(status int, kind, message string, retryAfter time.Duration) *Answer {
+func sayingWait(e *WaitError) *Answer {
+	status, kind := http.StatusTooManyRequests, "rate_limit_error"
+	if e.Class == "overloaded" {
+		status, kind = 529, "overloaded_error"
+	}
+	a := said(status, kind, e.Error())
+	a.Header.Set("retry-after", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	a.Header.Set("x-flotilla-attempts", strconv.Itoa(e.Attempts))
+	return a
+}
+
+// said is an error of ours in the API's shape. Its request-id tells that none of
+// the provider's machines has seen it.
+func said(status int, kind, message string) *Answer {
 	type inner struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
 	}
+	id := "req_flotilla_" + rand.Text()
 	body, _ := json.Marshal(struct {
-		Type  string `json:"type"`
-		Error inner  `json:"error"`
-	}{"error", inner{kind, message}})
-	a := &Answer{
-		Status: status, Header: http.Header{"Content-Type": {"application/json"}},
+		Type      string `json:"type"`
+		Error     inner  `json:"error"`
+		RequestID string `json:"request_id"`
+	}{"error", inner{kind, message}, id})
+	return &Answer{
+		Status: status, Header: http.Header{"Content-Type": {"application/json"}, "Request-Id": {id}},
 		Body: &wholeBody{Reader: *bytes.NewReader(body)}, Length: int64(len(body)),
 	}
-	if retryAfter > 0 {
-		a.Header.Set("retry-after", strconv.Itoa(int(math.Ceil(retryAfter.Seconds()))))
-	}
-	return a
 }

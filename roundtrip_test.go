@@ -31,11 +31,12 @@ func TestTransport(t *testing.T) {
 			{"POST", "/v1/messages/count_tokens", `{"model":"claude-haiku-4-5","messages":[{"role":"user","content":"hi"}]}`, 200, "input_tokens"},
 			{"GET", "/v1/models?limit=3", "", 200, `"data"`},
 			{"GET", "/v1/models/claude-haiku-4-5", "", 200, `"claude-haiku-4-5`},
-			{"POST", "/v1/messages", `{"model":"claude-none","max_tokens":1,"messages":[]}`, 404, "not_found_error"},
+			{"POST", "/v1/messages", `{"model":"claude-none","max_tokens":1,"messages":[]}`, 404, `"message":"model: claude-none`},
 			{"POST", "/v1/messages", `{"model"`, 400, "invalid_request_error"},
 			{"POST", "/v1/messages", strings.Replace(string(request(1).Body), `100`, `100000000`, 1), 429, "billing_error"},
 			{"GET", "/v1/files", "", 404, "not_found_error"},
 			{"DELETE", "/v1/models/x", "", 404, "not_found_error"},
+			{"GET", "/v1/models/../messages/batches", "", 404, "not_found_error"},
 		} {
 			req, err := http.NewRequestWithContext(t.Context(), c.method, "https://elsewhere.example"+c.path, strings.NewReader(c.body))
 			if err != nil {
@@ -54,9 +55,35 @@ func TestTransport(t *testing.T) {
 			if c.status == http.StatusOK && c.method == "POST" && strings.HasPrefix(c.path, "/v1/messages?") && resp.Header.Get("x-flotilla-org") == "" {
 				t.Errorf("headers %v", resp.Header)
 			}
+			if id := resp.Header.Get("request-id"); id == "" || c.status != http.StatusOK && !bytes.Contains(data, []byte(`"request_id":"`+id+`"`)) {
+				t.Errorf("%s %s: request-id %q: %s", c.method, c.path, id, data)
+			}
 			if c.want == "billing_error" && resp.Header.Get("x-should-retry") != "false" {
 				t.Errorf("headers %v", resp.Header)
 			}
+		}
+	})
+}
+
+// A call that may have been billed is not repeated by the client's own retries,
+// as an error of the connection would be.
+func TestTransportInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := newFleet(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			sendBody(req)
+			return nil, errReset
+		}))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://elsewhere.example/v1/messages", bytes.NewReader(request(1).Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := fleet.Transport().RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if h := resp.Header; resp.StatusCode != http.StatusGatewayTimeout || h.Get("x-should-retry") != "false" || h.Get("x-flotilla-attempts") == "" {
+			t.Errorf("%s %v", resp.Status, h)
 		}
 	})
 }
