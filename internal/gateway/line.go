@@ -33,6 +33,7 @@ type place struct {
 	line    atomic.Pointer[flotilla.Line] // nil: not open yet
 	opening chan struct{}                 // holds a token while somebody opens or closes it
 	job     *journal.Job                  // nil without a journal
+	closed  bool                          // it is not opened any more
 }
 
 // line is the line of a caller at one priority.
@@ -50,7 +51,10 @@ func (g *Gateway) line(ctx context.Context, c Caller, p flotilla.Priority) (*flo
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if at.line.Load() == nil {
+	switch {
+	case at.closed:
+		return nil, flotilla.ErrClosed
+	case at.line.Load() == nil:
 		// A caller that goes away meanwhile does not take it from the next one.
 		if err := g.openLine(context.WithoutCancel(ctx), at, c, p); err != nil {
 			return nil, fmt.Errorf("opening the line of %s: %w", c.Name, err)
@@ -172,6 +176,7 @@ func (l *lines) close(ctx context.Context) error {
 func (at *place) close(drain time.Duration) error {
 	at.opening <- struct{}{}
 	defer func() { <-at.opening }()
+	at.closed = true
 	var err error
 	if line := at.line.Load(); line != nil {
 		err = line.Close(drain)

@@ -38,7 +38,7 @@ func refusalOf(err error) *apiError {
 	case errors.Is(err, flotilla.ErrClosed):
 		return stopping()
 	case errors.As(err, &waited):
-		return refuseWait(waited)
+		return refuseWait(waited).after(waited.Attempts)
 	case errors.As(err, &budget):
 		return refuseMoney(budget)
 	case errors.As(err, &model):
@@ -46,7 +46,7 @@ func refusalOf(err error) *apiError {
 	case errors.As(err, &bad):
 		return refuseBody(bad.Err)
 	case errors.As(err, &broken):
-		return refuseBroken(broken)
+		return refuseBroken(broken).after(broken.Attempts)
 	case errors.Is(err, flotilla.ErrNoOrg):
 		return overloaded("no org of this gateway can be used: "+err.Error(), stopPause)
 	}
@@ -129,8 +129,14 @@ func refuseBroken(e *flotilla.TransportError) *apiError {
 	return &apiError{
 		status: http.StatusGatewayTimeout, kind: kindTimeout,
 		message: "no answer of the provider arrived, and whether the request was billed is unknown: " + e.Error(),
-		header:  []string{headerShouldRetry, "false", headerAttempts, strconv.Itoa(e.Attempts)},
+		header:  []string{headerShouldRetry, "false"},
 	}
+}
+
+// after says how many attempts came before an error.
+func (e *apiError) after(attempts int) *apiError {
+	e.header = append(e.header, headerAttempts, strconv.Itoa(attempts))
+	return e
 }
 
 // fail answers a request that has no answer of the API's.

@@ -25,7 +25,7 @@ func TestRefusalOf(t *testing.T) {
 	}{
 		"limits":            {&flotilla.WaitError{Class: "limits", RetryAfter: 1500 * time.Millisecond}, 429, kindRateLimit, "2", "", "rate limits"},
 		"no time at all":    {&flotilla.WaitError{Class: "limits"}, 429, kindRateLimit, "1", "", ""},
-		"overloaded":        {&flotilla.WaitError{Class: "overloaded", RetryAfter: 30 * time.Second}, 529, kindOverloaded, "30", "", "Overloaded"},
+		"overloaded":        {&flotilla.WaitError{Class: "overloaded", RetryAfter: 30 * time.Second, Attempts: 3}, 529, kindOverloaded, "30", "", "Overloaded"},
 		"daily cap":         {&flotilla.WaitError{Class: "closed:daily", RetryAfter: 5 * time.Hour}, 429, kindRateLimit, "18000", "false", "daily"},
 		"a key refused":     {&flotilla.WaitError{Class: "closed:auth", RetryAfter: time.Minute}, 529, kindOverloaded, "60", "", "auth"},
 		"budget":            {&flotilla.BudgetExceededError{Cap: flotilla.USD(1), Spent: flotilla.USD(.99), Needs: flotilla.USD(.02)}, 429, kindBilling, "", "false", "$1.00"},
@@ -54,6 +54,9 @@ func TestRefusalOf(t *testing.T) {
 		if w.Code != c.status || body.Type != "error" || body.Error.Type != c.kind || h.Get("Retry-After") != c.after || h.Get("X-Should-Retry") != c.retry ||
 			!strings.Contains(body.Error.Message, c.says) || body.RequestID == "" || body.RequestID != h.Get("Request-Id") {
 			t.Errorf("%s: %d %v %s", name, w.Code, h, w.Body)
+		}
+		if name == "overloaded" && h.Get("X-Flotilla-Attempts") != "3" {
+			t.Errorf("%s: %v", name, h)
 		}
 		if strings.Contains(w.Body.String(), "/secret") {
 			t.Errorf("%s: tells %s", name, w.Body)

@@ -45,6 +45,7 @@ var (
 // a status.
 func (g *Gateway) deliverStream(ctx context.Context, cancel context.CancelFunc, w http.ResponseWriter, r *http.Request, a *flotilla.Answer) bool {
 	s := &relay{body: a.Body, all: &g.ahead, more: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	defer s.leave()
 	var reader sync.WaitGroup
 	defer reader.Wait()
 	defer cancel()
@@ -205,6 +206,9 @@ func (s *relay) take() (out []byte, end error) {
 	s.wake(s.room)
 	return out[:n], end
 }
+
+// leave lets go of what nobody takes any more.
+func (s *relay) leave() { s.all.Add(-int64(len(s.wait))) }
 
 // give returns a buffer of take's.
 func (s *relay) give(out []byte) {
