@@ -1,8 +1,12 @@
 package dashboard
 
 import (
+	"fmt"
+	"os"
 	"testing"
 	"time"
+
+	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
 // The index of a job that nobody looks at goes; whoever looks again has it anew.
@@ -24,6 +28,37 @@ func TestAnIndexIsForgotten(t *testing.T) {
 	}
 	if r := search(); r.Matched != 1 || r.Indexed != 1 {
 		t.Errorf("afterwards: %+v", r)
+	}
+}
+
+// closing are rows whose files are closed under those who read them, from the
+// third on.
+type closing struct{ texts }
+
+func (c closing) Body(row int) ([]byte, error) {
+	if row < 2 {
+		return c.texts.Body(row)
+	}
+	return nil, fmt.Errorf("read the input again: %w", os.ErrClosed)
+}
+
+// A run that ends while its prompts are gone through leaves no holes: they are
+// read once there is something to read again.
+func TestARunEndsUnderItsIndex(t *testing.T) {
+	rows := texts{"a word", "a word", "a word", "a word"}
+	var key string
+	var live job.RowReader = closing{rows}
+	s := newShop(t, func(c *Config) {
+		c.Live = func(k string) (job.RowReader, bool) { return live, k == key }
+	})
+	j := s.begin(len(rows), nil)
+	key = j.Key
+	if r := read[rowsJSON](s, "jobs/"+key+"/rows?q=word"); r.Indexed == 1 {
+		t.Errorf("all is said to be searched: %+v", r)
+	}
+	live = rows // no request is under way, and so nothing reads it
+	if r := read[rowsJSON](s, "jobs/"+key+"/rows?q=word"); r.Matched != 4 || r.Indexed != 1 {
+		t.Errorf("later: %+v", r)
 	}
 }
 

@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -109,7 +111,11 @@ func (x *textIndex) addPrompts(ctx context.Context) {
 	for from < n && ctx.Err() == nil {
 		texts = texts[:0]
 		for row := from; row < min(n, from+chunk); row++ {
-			texts = append(texts, promptText(reader, row))
+			text, err := promptText(reader, row)
+			if errors.Is(err, os.ErrClosed) {
+				return // its run has just ended: the next request reads its inputs
+			}
+			texts = append(texts, text)
 		}
 		x.mu.Lock()
 		for i, text := range texts {
@@ -122,14 +128,14 @@ func (x *textIndex) addPrompts(ctx context.Context) {
 }
 
 // promptText is the folded id and text of a row. A row that cannot be read has
-// its id alone.
-func promptText(reader job.RowReader, row int) []byte {
+// its id alone, and the error says why.
+func promptText(reader job.RowReader, row int) ([]byte, error) {
 	text := fold(nil, reader.ID(row))
 	body, err := reader.Body(row)
 	if err != nil {
-		return text
+		return text, err
 	}
-	return foldAll(text, body)
+	return foldAll(text, body), nil
 }
 
 // foldAll appends the strings of a JSON value, each after a sign that is in no
