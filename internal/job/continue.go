@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,11 +59,12 @@ type outReader struct {
 	x      *index
 	stands func(call int) Outcome // Pending: the job has no answer for it
 	chains chains
+	chase  func(call int) ([]uint64, error) // further bodies of a craft's call that has another job's answer; nil: no craft
 	state  standingOut
 }
 
-func newOutReader(o *Output, x *index, chains chains, stands func(int) Outcome) *outReader {
-	return &outReader{o: o, x: x, chains: chains, stands: stands, state: newStandingOut(x.calls())}
+func newOutReader(w *writer, stands func(int) Outcome) *outReader {
+	return &outReader{o: w.o, x: w.x, chains: w.chains, chase: w.chase, stands: stands, state: newStandingOut(w.x.calls())}
 }
 
 // read reads OUT to its end. The first durable bytes are known to be whole
@@ -168,6 +170,11 @@ func (r *outReader) says(f *found, call int, outcome Outcome) bool {
 func (r *outReader) made(call int, f *found) (bool, error) {
 	if r.x.build.craft != nil && (r.chains.of(r.x, call) != nil || f.body == hex16(r.x.row(call).body)) {
 		return true, nil
+	}
+	if r.chase != nil {
+		bodies, err := r.chase(call)
+		ours := slices.ContainsFunc(bodies, func(short uint64) bool { return hex16(short) == f.body })
+		return ours, err
 	}
 	return r.x.madeBody(call, f.body)
 }

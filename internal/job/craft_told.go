@@ -44,6 +44,19 @@ func (r *Run) toldBy(call int) (Answer, error) {
 	return a, nil
 }
 
+// adoptedAs is how a call will stand that has an answer from elsewhere: only what
+// a row brings with it may be a failure.
+func (r *Run) adoptedAs(call int) Outcome {
+	if !r.x.told(call) {
+		return Succeeded
+	}
+	a, err := r.toldBy(call)
+	if err != nil {
+		return Errored // told once it is settled
+	}
+	return a.Outcome
+}
+
 // settleTold settles calls whose rows bring their outcomes with them.
 func (r *Run) settleTold(calls []int) error {
 	var records []flotilla.Record

@@ -28,7 +28,7 @@ func (w *writer) rewrite(ctx context.Context, sorted bool, fresh func(call int) 
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	var places []linePlace
-	r := newOutReader(w.o, w.x, w.chains, w.standing.Outcome)
+	r := newOutReader(w, w.standing.Outcome)
 	err = r.read(io.NewSectionReader(text, 0, 1<<62), 1<<62, func(call int, off int64, line []byte) error {
 		places = append(places, linePlace{off, uint32(call), uint32(len(line))})
 		return nil

@@ -199,7 +199,7 @@ func (r *Run) Begin(ctx context.Context, j Journal) (err error) {
 			if o := standing.Outcome(call); o != Pending || adopt.at(call) == 0 {
 				return o
 			}
-			return Succeeded
+			return r.adoptedAs(call)
 		},
 		at: func(call int) int64 {
 			if standing.Outcome(call) != Pending {
@@ -207,6 +207,10 @@ func (r *Run) Begin(ctx context.Context, j Journal) (err error) {
 			}
 			return max(adopt.at(call), 0)
 		},
+	}
+	if r.x.build.craft != nil {
+		c := &chaser{r: r, at: known.at}
+		known.chase = func(call int) ([]uint64, error) { return c.of(ctx, call) }
 	}
 	r.w, err = openWriter(ctx, &r.cfg.Output, r.form, r.x, r.book, known, r.chains, r.cfg.Now(), r.cfg.Dir, r.cfg.Say)
 	if err != nil {
@@ -255,6 +259,10 @@ func (r *Run) begun(ctx context.Context, standing Standing) (err error) {
 	if err := r.catchUp(ctx, standing); err != nil {
 		return err
 	}
+	if err := r.adoptAnew(ctx); err != nil {
+		return err
+	}
+	standing = r.src.standing
 	p.Settled = -p.Cached - p.Told
 	for call := range r.limit {
 		if r.x.holds(call) && standing.Outcome(call) != Pending && !r.src.again[call].craft {

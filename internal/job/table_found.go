@@ -20,6 +20,7 @@ import (
 type holding struct {
 	outcome func(call int) Outcome
 	at      func(call int) int64 // where the journal keeps the answer; 0: not there yet
+	chase   func(call int) ([]uint64, error)
 }
 
 // tableCells are those of run.

@@ -24,6 +24,7 @@ type writer struct {
 	cut      bool           // it is shorter than what the journal knows to be durable
 	retried  map[int]string // calls that were sent again, and why
 	chains   chains
+	chase    func(call int) ([]uint64, error)
 	broken   error // OUT takes no more
 	spoolDir string
 	rec      record
@@ -88,7 +89,8 @@ func (w *writer) examine(ctx context.Context, known holding) error {
 	if w.form == outLines && w.seen < durable {
 		w.cut, durable = true, 0 // somebody cut it: no line is taken on trust
 	}
-	r := newOutReader(w.o, w.x, w.chains, known.outcome)
+	w.chase = known.chase
+	r := newOutReader(w, known.outcome)
 	if err := r.read(text, durable, nil); err != nil {
 		return err
 	}
