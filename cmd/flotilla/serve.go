@@ -104,6 +104,8 @@ type server struct {
 	metrics *gateway.Metrics
 	spans   *gateway.Spans // nil: none
 	http    *http.Server
+
+	lost chan struct{} // holds a token once the journal cannot be written
 }
 
 // run opens everything, in the order in which it can go wrong cheaply, serves,
@@ -125,7 +127,7 @@ func (v *server) run(ctx context.Context) (err error) {
 	}
 	defer v.outlet.Close()
 	v.metrics = gateway.NewMetrics(buildVersion().Version)
-	v.notify, v.observe = v.noticed, v.observed
+	v.notify, v.observe, v.lost = v.noticed, v.observed, make(chan struct{}, 1)
 	return v.with(ctx, path, func() error { return v.serve(ctx, filepath.Dir(path)) })
 }
 
@@ -143,7 +145,7 @@ func (v *server) listen(ctx context.Context) (*outlet, error) {
 	return o, err
 }
 
-// serve serves until the child has ended or a signal has come.
+// serve serves until the child has ended, a signal has come or the journal is lost.
 func (v *server) serve(ctx context.Context, dir string) error {
 	mark, err := v.known(ctx)
 	if err != nil {
@@ -178,6 +180,9 @@ func (v *server) serve(ctx context.Context, dir string) error {
 	case <-ctx.Done():
 	case err := <-broken:
 		return errors.Join(err, v.shut(ctx))
+	case <-v.lost:
+		// Nothing can be sent any more, and only a new process can: whatever keeps
+		// this one running begins another. shut has the cause.
 	}
 	v.sayStopping()
 	err = v.shut(ctx)
@@ -293,6 +298,9 @@ const lastWrite = 500 * time.Millisecond
 func (v *server) noticed(n flotilla.Notice) {
 	if text := noticeText(&n); text != "" {
 		v.log.Info(text)
+	}
+	if n.Kind == flotilla.StoreFailed { // once at most
+		v.lost <- struct{}{}
 	}
 }
 

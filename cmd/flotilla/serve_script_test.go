@@ -24,11 +24,12 @@ import (
 //
 //	gateway ARGS…   begins `flotilla serve --listen 127.0.0.1:0 ARGS…` at $GATEWAY; its standard error goes to serve.log
 //	stop CODE       ends it by SIGTERM and compares its exit code
+//	ended CODE      waits until it ends by itself
 //	ask …           a client of it: askGateway
 //	key NAME FILE   sets $NAME to the first line of a file
 func TestServeScripts(t *testing.T) {
 	runScriptsWith(t, "testdata/serve", map[string]func(*testscript.TestScript, bool, []string){
-		"gateway": scriptGateway, "stop": scriptStop, "key": scriptKey,
+		"gateway": scriptGateway, "stop": scriptStop, "ended": scriptEnded, "key": scriptKey,
 	})
 }
 
@@ -108,9 +109,13 @@ func lineAfter(path, prefix string) string {
 	return ""
 }
 
-func scriptStop(ts *testscript.TestScript, _ bool, args []string) {
+func scriptStop(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check((*ts.Value(gatewayKey).(**exec.Cmd)).Process.Signal(syscall.SIGTERM))
+	scriptEnded(ts, neg, args)
+}
+
+func scriptEnded(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := *ts.Value(gatewayKey).(**exec.Cmd)
-	ts.Check(cmd.Process.Signal(syscall.SIGTERM))
 	code := 0
 	var exit *exec.ExitError
 	if err := cmd.Wait(); errors.As(err, &exit) {
