@@ -33,11 +33,15 @@ func exportKept(ctx context.Context, j *journal.Journal, info *journal.JobInfo, 
 		if !strings.HasSuffix(path, ".jsonl") {
 			return withHint(fmt.Errorf("output %s: the answers of a gateway's job are written as JSON lines", path), "name it .jsonl")
 		}
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return withHint(fmt.Errorf("output: %w", err), "give -o a name that is free")
+		f, taken := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if taken != nil {
+			return withHint(fmt.Errorf("output: %w", taken), "give -o a name that is free")
 		}
-		defer func() { err = errors.Join(err, f.Close()) }()
+		defer func() {
+			if err = errors.Join(err, f.Close()); err != nil {
+				_ = os.Remove(path) // it is of no use, and in the way of the next try
+			}
+		}()
 		to = f
 	}
 	w := bufio.NewWriterSize(to, 1<<16)

@@ -89,7 +89,13 @@ func TestJobsOfAGateway(t *testing.T) {
 		id   string // that the line has; empty: there is no line
 	}{{journal.KindServe, true, "row-1"}, {journal.KindServe, false, ""}, {journal.KindBatch, true, "mine"}} {
 		path, key := gatewayJournal(t, tt.kind, tt.kept)
+		file := filepath.Join(t.TempDir(), "out.jsonl")
+		_, _, _ = jobsSays("export", key, "-o", file, "--journal", path)
+		written, missing := os.ReadFile(file)
 		code, out, errOut := jobsSays("export", key, "--journal", path)
+		if (missing != nil) != (tt.id == "") || string(written) != out {
+			t.Errorf("%s: %s, %v is in the file, and %s is printed", tt.kind, written, missing, out)
+		}
 		if tt.id == "" {
 			if code != 1 || !strings.Contains(errOut, "has 1 answer, and the journal has none") || !strings.Contains(errOut, "--cache") {
 				t.Errorf("%s: exit %d, %s", tt.kind, code, errOut)
