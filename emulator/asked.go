@@ -10,6 +10,7 @@ import (
 // nothing of the body alive.
 type asked struct {
 	prompt string   // for answer rules; empty where the scenario has none
+	first  string   // the first message, for rules that look at it; empty where none does
 	stops  []string // stop_sequences that are not empty
 	forced string   // the tool that tool_choice wants called; "": none
 	input  string   // that an answer without a rule gives it, as JSON
@@ -26,6 +27,9 @@ func (w *world) asked(r *request) asked {
 		return a
 	}
 	a.prompt = strings.Clone(r.prompt())
+	if w.looksBack() {
+		a.first = strings.Clone(messageText(r.messages.Get("0")))
+	}
 	if w.callsTools() && r.toolChoice.Get("type").Str != "none" {
 		r.tools.ForEach(func(_, t gjson.Result) bool {
 			a.tools = append(a.tools, strings.Clone(t.Get("name").Str))

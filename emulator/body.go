@@ -123,7 +123,12 @@ func (r *request) prompt() string {
 		last = m
 		return true
 	})
-	c := last.Get("content")
+	return messageText(last)
+}
+
+// messageText joins the text blocks of a message.
+func messageText(m gjson.Result) string {
+	c := m.Get("content")
 	if c.Type == gjson.String {
 		return c.Str
 	}

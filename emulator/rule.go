@@ -51,17 +51,26 @@ func (w *world) compose(a *asked, k key, maxTokens int64) composed {
 func (w *world) byRule(a *asked, k key, maxTokens int64) (c composed, tool string) {
 	for i := range w.rules {
 		r := &w.rules[i]
-		at := r.match.FindStringSubmatchIndex(a.prompt)
+		text := a.prompt
+		if r.First {
+			text = a.first
+		}
+		at := r.match.FindStringSubmatchIndex(text)
 		if at == nil {
 			continue
 		}
-		expanded := string(r.match.ExpandString(nil, r.Template, a.prompt, at))
+		expanded := string(r.match.ExpandString(nil, r.Template, text, at))
 		if r.Tool != "" && slices.Contains(a.tools, r.Tool) {
 			tool = r.Tool
 		}
 		return r.answer(k, expanded, maxTokens, &w.model.sc), tool
 	}
 	return composed{}, ""
+}
+
+// looksBack says whether any rule looks at the first message.
+func (w *world) looksBack() bool {
+	return slices.ContainsFunc(w.rules, func(r rule) bool { return r.First })
 }
 
 // callsTools says whether any rule does.

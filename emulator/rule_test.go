@@ -36,10 +36,15 @@ func TestAnswerRules(t *testing.T) {
 		{Match: "refuse", Refuse: 1},
 		{Match: "cut", Template: strings.Repeat("word ", 40), Cut: 1},
 		{Match: "prose", Template: `{"score": 1}`, Prose: 1},
+		{Match: `began with (\w+)`, First: true, Template: "It began with $1."},
 	}
 	_, url := serve(t, Options{Scenario: sc})
 	if m := answerTo(t, url, "my name is Ann", 100); m.Content[0].Text != "Hello Ann, ünïcode." || m.Stop != "end_turn" {
 		t.Errorf("%+v", m)
+	}
+	body := `{"model":"claude-haiku-4-5","max_tokens":50,"messages":[{"role":"user","content":"it began with ink"},{"role":"assistant","content":"so"},{"role":"user","content":"again"}]}`
+	if _, b := (ask{body: body}).do(t, url); !strings.Contains(string(b), "It began with ink.") {
+		t.Errorf("a rule on the first message: %s", b)
 	}
 	if m := answerTo(t, url, "my name is Ann", 2); m.Stop != "max_tokens" || !strings.HasPrefix("Hello Ann, ünïcode.", m.Content[0].Text) || m.Usage.Output != 2 {
 		t.Errorf("cut at max_tokens: %+v", m)

@@ -108,8 +108,10 @@ type Answer struct {
 // AnswerRule says what is answered to prompts that match. The first rule that
 // matches holds; without one the answer is filler words.
 type AnswerRule struct {
-	// Match is a regular expression (RE2) on the text of the last message.
+	// Match is a regular expression (RE2) on the text of the last message, or with
+	// First on that of the first one: what a conversation began with.
 	Match string `yaml:"match"`
+	First bool   `yaml:"first"`
 	// Template is the answer: $1 and ${name} are what Match captured, {{int
 	// 0 100}} a whole number, {{pick "a" "b"}} one of several, {{words 12}}
 	// filler. Empty: filler words of the usual length.
