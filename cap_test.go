@@ -132,6 +132,47 @@ func TestMeteredToolsUnderACap(t *testing.T) {
 	})
 }
 
+// A pot without a limit, as a client without a budget has, caps nothing; it does
+// once it is given one.
+func TestMeteredToolsOnPots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := open(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
+			return after(time.Second, req, http.StatusOK, answerOf("m", 5))
+		}))
+		pot, err := fleet.Pot(t.Context(), -1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := fleet.Line(t.Context(), flotilla.LineOptions{Name: "ann", Pots: []*flotilla.Pot{pot}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := []byte(`{"model":"claude-sonnet-4-6","max_tokens":10,"tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"?"}]}`)
+		for _, capped := range []bool{false, true} {
+			if capped {
+				pot.SetLimit(flotilla.USD(5))
+			}
+			a, err := line.Do(t.Context(), flotilla.Call{Body: body})
+			var bad *flotilla.RequestError
+			if errors.As(err, &bad) != capped || !capped && err != nil {
+				t.Errorf("a call, capped %v: %v", capped, err)
+			}
+			if err == nil {
+				_ = a.Body.Close()
+			}
+			opt := flotilla.Options{Pots: []*flotilla.Pot{pot}}
+			for res := range fleet.Dispatch(t.Context(), slices.Values([]flotilla.Request{{ID: "search", Body: body}}), opt) {
+				if errors.As(res.Err, &bad) != capped || !capped && res.Err != nil {
+					t.Errorf("a row, capped %v: %v", capped, res.Err)
+				}
+			}
+		}
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A workspace may pay for "us" without the body's saying so.
 func TestTheWorstCaseKnowsTheWorkspacesGeo(t *testing.T) {
 	fleet := open(t, scripted(nil))

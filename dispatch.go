@@ -36,7 +36,7 @@ func (f *Fleet) Dispatch(ctx context.Context, requests iter.Seq[Request], opt Op
 			opt.Route = &route
 		}
 		src := newFeed(f, cancel)
-		src.capped = f.cfg.Spend != 0 || opt.MaxSpend != 0 || opt.Purse != nil
+		src.capped = f.cfg.Spend != 0 || opt.MaxSpend != 0 || opt.Purse != nil || capping(opt.Pots)
 		go src.pull(ctx, requests)
 		var report Report
 		var err error

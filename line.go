@@ -93,7 +93,7 @@ func (f *Fleet) Line(ctx context.Context, opt LineOptions) (*Line, error) {
 		return nil, err
 	}
 	l := &Line{fleet: f, opt: opt, row: opt.FirstRow}
-	l.capped = f.cfg.Spend != 0 || len(opt.Pots) > 0 || opt.Purse != nil
+	l.capped = f.cfg.Spend != 0 || opt.Purse != nil
 	l.stream = &stream{line: l, finished: make(chan struct{}), opt: Options{
 		Client: opt.Name, Priority: opt.Priority, Weight: opt.Weight, Pots: opt.Pots, Purse: opt.Purse, Job: opt.Job,
 	}}
@@ -156,7 +156,7 @@ func (l *Line) Do(ctx context.Context, call Call) (*Answer, error) {
 		}
 		call.Facts = &facts
 	}
-	if m := call.Facts.Metered; m != "" && l.capped {
+	if m := call.Facts.Metered; m != "" && (l.capped || capping(l.opt.Pots)) {
 		return nil, &RequestError{Err: fmt.Errorf("%s is billed per use, so a cap cannot be kept", m)}
 	}
 	if err := ctx.Err(); err != nil {

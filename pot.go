@@ -2,6 +2,8 @@ package flotilla
 
 import (
 	"context"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -10,8 +12,9 @@ import (
 // A Pot is money shared by any number of lines and streams of one Fleet: what
 // they have spent and reserved of it together never exceeds its limit.
 type Pot struct {
-	fleet  *Fleet
-	ledger sched.LedgerID
+	fleet   *Fleet
+	ledger  sched.LedgerID
+	limited atomic.Bool // it has a limit
 }
 
 // Pot opens a pot. limit is the most that may be spent from it, spent included;
@@ -28,15 +31,23 @@ func (f *Fleet) Pot(ctx context.Context, limit, spent Money) (*Pot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pot{fleet: f, ledger: ledger}, nil
+	p := &Pot{fleet: f, ledger: ledger}
+	p.limited.Store(limit >= 0)
+	return p, nil
 }
 
 // SetLimit moves the limit, at once for everything not yet sent: below what is
 // spent and reserved, nothing new is sent. Negative: there is none.
 func (p *Pot) SetLimit(limit Money) {
+	p.limited.Store(limit >= 0)
 	p.fleet.inbox.put(message{run: func(now time.Duration) {
 		p.fleet.step(now, &sched.SetLedger{Ledger: p.ledger, Limit: int64(limit)})
 	}})
+}
+
+// capping says whether any of some pots has a limit.
+func capping(pots []*Pot) bool {
+	return slices.ContainsFunc(pots, func(p *Pot) bool { return p.limited.Load() })
 }
 
 // State tells the limit (negative: none), what was spent, worst cases in doubt
