@@ -36,7 +36,7 @@ func refusalOf(err error) *apiError {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return nil
 	case errors.Is(err, flotilla.ErrClosed):
-		return stopping()
+		return overloaded("this gateway stopped before the request was answered", stopPause)
 	case errors.As(err, &waited):
 		return refuseWait(waited).after(waited.Attempts)
 	case errors.As(err, &budget):
