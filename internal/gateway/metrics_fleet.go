@@ -29,7 +29,7 @@ var (
 	descPaused    = desc("lane_paused", "1 while a person holds the lane, else 0.", laneLabels...)
 	descRefused   = desc("lane_refusals_total", "Attempts that were refused, by class, since this process began.", append(laneLabels[:3:3], "class")...)
 	descLevel     = desc("lane_bucket_level", "What is left in the server's token bucket, as we believe it.", bucketLabels...)
-	descCapacity  = desc("lane_bucket_capacity", "What that bucket holds.", bucketLabels...)
+	descCapacity  = desc("lane_bucket_capacity", "What the server's token bucket holds when it is full.", bucketLabels...)
 	descSoft      = desc("lane_bucket_soft_floor", "Below this level sending slows to a trickle.", bucketLabels...)
 	descHard      = desc("lane_bucket_hard_floor", "Below this level nothing is sent.", bucketLabels...)
 	descLimit     = desc("lane_limit_per_minute", "The limit, as the headers say.", bucketLabels...)
@@ -42,13 +42,13 @@ var (
 	descOldest  = desc("queue_oldest_wait_seconds", "How long the call that is next has waited.", "priority")
 	descClient  = desc("client_queue_calls", "Calls of a client that wait for their turn.", "client")
 	descBatches = desc("batches_open", "Batches at the provider.", "org", "pool")
-	descRows    = desc("batch_rows_open", "Rows of those batches.", "org", "pool")
-	descAge     = desc("batch_oldest_age_seconds", "Age of the oldest of them.", "org", "pool")
+	descRows    = desc("batch_rows_open", "Rows of the batches at the provider.", "org", "pool")
+	descAge     = desc("batch_oldest_age_seconds", "Age of the oldest batch at the provider.", "org", "pool")
 
-	descToday    = desc("client_spent_today_usd", "Dollars that a client has spent of its local day.", "client")
+	descToday    = desc("client_spent_today_usd", "Dollars spent or set aside for a client on this local day.", "client")
 	descCapUSD   = desc("cap_usd", "The cap on what the gateway may spend (--max-spend).")
-	descCapSpent = desc("cap_spent_usd", "What of that cap is spent, worst cases in doubt included.")
-	descReserved = desc("cap_reserved_usd", "What of that cap is set aside for calls under way.")
+	descCapSpent = desc("cap_spent_usd", "What of --max-spend is spent, worst cases in doubt included.")
+	descReserved = desc("cap_reserved_usd", "What of --max-spend is set aside for calls and batches under way.")
 )
 
 var (

@@ -68,7 +68,7 @@ func refuseWait(e *flotilla.WaitError) *apiError {
 	case closed && !limits(class):
 		return overloaded(fmt.Sprintf("every org of this gateway that could take the request is closed (%s)", class), e.RetryAfter)
 	}
-	message := "the rate limits of this gateway's orgs left no room for the request in the time it may wait"
+	message := "no room for the request in the time it may wait: it was held by the orgs' rate limits, this gateway's caps on calls in flight, or money set aside for what came before it"
 	if closed {
 		message = fmt.Sprintf("every org of this gateway that could take the request is closed by a limit (%s)", class)
 	}
@@ -90,11 +90,18 @@ func limits(class string) bool {
 // somebody moves the cap or the day ends, and an SDK that did would hammer us
 // (facts/gateways.md, "The contract to implement").
 func refuseMoney(e *flotilla.BudgetExceededError) *apiError {
-	message := fmt.Sprintf("the budget of %s is used up: %s spent or reserved, and this request may cost %s", e.Cap, e.Spent, e.Needs)
+	message := fmt.Sprintf("the budget of %s is used up: %s spent or reserved, and this request may cost %s", e.Cap, exactly(e.Spent), exactly(e.Needs))
 	if e.Per > 0 { // Cap is what the journal granted of it
 		message = fmt.Sprintf("the budget of the day is spent or reserved, and this request may cost %s", e.Needs)
 	}
 	return spentUp(message)
+}
+
+// exactly is an amount to its last digit: rounded ones seem to fit a budget that
+// they do not ($0.0084 and $0.01 in $0.02).
+func exactly(m flotilla.Money) string {
+	text := strings.TrimRight(m.Exact(), "0")
+	return "$" + text + strings.Repeat("0", max(0, strings.IndexByte(text, '.')+3-len(text)))
 }
 
 // refuseModel begins as the API's own answer does for a model it does not know

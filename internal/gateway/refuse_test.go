@@ -23,19 +23,19 @@ func TestRefusalOf(t *testing.T) {
 		kind, after, retry string
 		says               string
 	}{
-		"limits":            {&flotilla.WaitError{Class: "limits", RetryAfter: 1500 * time.Millisecond}, 429, kindRateLimit, "2", "", "rate limits"},
+		"limits":            {&flotilla.WaitError{Class: "limits", RetryAfter: 1500 * time.Millisecond}, 429, kindRateLimit, "2", "", "money set aside"},
 		"no time at all":    {&flotilla.WaitError{Class: "limits"}, 429, kindRateLimit, "1", "", ""},
 		"overloaded":        {&flotilla.WaitError{Class: "overloaded", RetryAfter: 30 * time.Second, Attempts: 3}, 529, kindOverloaded, "30", "", "Overloaded"},
 		"daily cap":         {&flotilla.WaitError{Class: "closed:daily", RetryAfter: 5 * time.Hour}, 429, kindRateLimit, "18000", "false", "daily"},
 		"a key refused":     {&flotilla.WaitError{Class: "closed:auth", RetryAfter: time.Minute}, 529, kindOverloaded, "60", "", "auth"},
-		"budget":            {&flotilla.BudgetExceededError{Cap: flotilla.USD(1), Spent: flotilla.USD(.99), Needs: flotilla.USD(.02)}, 429, kindBilling, "", "false", "$1.00"},
+		"budget":            {&flotilla.BudgetExceededError{Cap: flotilla.USD(1), Spent: flotilla.USD(.9884), Needs: flotilla.USD(.02)}, 429, kindBilling, "", "false", "the budget of $1.00 is used up: $0.9884 spent or reserved, and this request may cost $0.02"},
 		"budget of a day":   {&flotilla.BudgetExceededError{Cap: flotilla.USD(.01), Needs: flotilla.USD(.25), Per: 24 * time.Hour}, 429, kindBilling, "", "false", "of the day is spent or reserved, and this request may cost $0.25"},
 		"unknown model":     {&flotilla.UnknownModelError{Model: "claude-9"}, 404, kindNotFound, "", "", "model: claude-9"},
 		"body":              {&flotilla.RequestError{Err: errors.New("max_tokens: Field required")}, 400, kindInvalid, "", "", "max_tokens: Field required"},
 		"JSON":              {&flotilla.RequestError{Err: fmt.Errorf("not valid JSON: %w", syntax)}, 400, kindInvalid, "", "", "The request body is not valid JSON: expected a field name"},
 		"never sent":        {&flotilla.TransportError{Err: errors.New("dial")}, 529, kindOverloaded, "2", "", "cannot be reached"},
 		"in doubt":          {&flotilla.TransportError{Err: errors.New("reset"), InDoubt: true}, 504, kindTimeout, "", "false", "billed is unknown"},
-		"closing":           {fmt.Errorf("line: %w", flotilla.ErrClosed), 529, kindOverloaded, "5", "", "stopping"},
+		"closing":           {fmt.Errorf("line: %w", flotilla.ErrClosed), 529, kindOverloaded, "5", "", "stopped before"},
 		"no key is good":    {flotilla.ErrNoOrg, 529, kindOverloaded, "5", "", "no org"},
 		"the store is full": {errors.New("database or disk is full: /secret/path"), 500, kindAPI, "", "", "log"},
 	} {
