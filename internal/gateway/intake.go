@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -92,8 +93,8 @@ var errLong = errors.New("longer than it may be")
 // readUpTo reads to the end, or to a byte more than most.
 func readUpTo(in io.Reader, data []byte, most int) ([]byte, error) {
 	for {
-		if len(data) == cap(data) {
-			data = append(data, 0)[:len(data)]
+		if len(data) == cap(data) { // twice as much: what was outgrown waits for the collector
+			data = slices.Grow(data, min(max(len(data), 512), most+1-len(data)))
 		}
 		n, err := in.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
