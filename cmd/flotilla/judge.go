@@ -35,7 +35,20 @@ A rubric is a YAML file, or one of those built in: ` + builtinList() + `
 		},
 	}
 	f.add(cmd)
+	asJudge(cmd)
 	return cmd
+}
+
+// asJudge words flags of run as they are meant here, and hides those that are the
+// rubric's.
+func asJudge(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.Lookup("max-tokens").Usage = "most tokens of a verdict, in place of the rubric's"
+	fs.Lookup("params").Usage = "`JSON|@FILE` merged into each body, over the rubric's params"
+	fs.Lookup("repeats").Usage = "verdicts of each judge on each row: repeat 1 … K"
+	for _, name := range []string{"prompt", "system"} {
+		fs.Lookup(name).Hidden = true
+	}
 }
 
 // craft is what makes requests and lines of a judge job; nil: it is a run's.

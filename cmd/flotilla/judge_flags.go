@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,13 +34,13 @@ func builtinList() string { return strings.Join(judge.Builtins(), ", ") }
 
 func (f *judgeFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringArrayVar(&f.rubrics, "rubric", nil, "`NAME|FILE` of a rubric; repeatable: each goes with each --model")
-	fs.StringArrayVar(&f.models, "model", nil, "`MODEL` that judges; repeatable (default: the rubric's)")
-	fs.StringVar(&f.by, "by", "", "`FIELD` of the rows to group the summary by")
-	fs.StringVar(&f.label, "label", "", "`FIELD` of the rows that says what is true: the summary tells agreement")
+	fs.StringArrayVar(&f.rubrics, "rubric", nil, "a rubric, built in or a YAML file: `NAME|FILE`; repeatable, each goes with each --model")
+	fs.StringArrayVar(&f.models, "model", nil, "the judge, a `MODEL`; repeatable (default the rubric's own)")
+	fs.StringVar(&f.by, "by", "", "group the summary by this `FIELD` of the rows")
+	fs.StringVar(&f.label, "label", "", "what is true stands in this `FIELD` of the rows: the summary tells agreement")
 	fs.BoolVar(&f.swap, "swap", false, "judge pairs in both orders, to tell how much the order decides")
-	fs.StringArrayVar(&f.fields, "field", nil, "`NAME=FIELD` of the rows that fills NAME of the rubric; repeatable")
-	fs.Uint64Var(&f.seed, "seed", 0, "`N` that intervals are drawn with")
+	fs.StringArrayVar(&f.fields, "field", nil, "rows call NAME of the rubric FIELD: `NAME=FIELD`; repeatable")
+	fs.Uint64Var(&f.seed, "seed", 0, "intervals are drawn by this number, `N`")
 	fs.StringVar(&f.show, "show", "", "print the built-in rubric `NAME`, and nothing else")
 	group(cmd, groupJudge, "rubric", "model", "by", "label", "swap", "field", "seed", "show")
 }
@@ -56,6 +57,8 @@ func showRubric(w io.Writer, name string) error {
 // checkJudge refuses flags of run that a rubric has in its own hands.
 func (f *runFlags) checkJudge() error {
 	switch {
+	case f.judge == nil && slices.Contains(f.retry, judge.Unparsable):
+		return withHint(errors.New("--retry unparsable is of judge: run reads no answers"), orList(retryKinds[:len(retryKinds)-1]))
 	case f.judge == nil:
 		return nil
 	case len(f.judge.rubrics) == 0:

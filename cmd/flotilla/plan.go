@@ -15,32 +15,54 @@ type bareJob struct {
 }
 
 func newPlanCmd() *cobra.Command {
-	f := &runFlags{dryRun: true, bare: &bareJob{}}
+	f := &runFlags{dryRun: true, bare: &bareJob{}, judge: &judgeFlags{}}
 	cmd := &cobra.Command{
 		Use:   "plan [INPUT…]",
 		Short: "Say beforehand how long a job will take, what it will cost, and by which route",
 		Long: `Say beforehand how long a job will take, what it will cost, and by which route (sync
-Messages, Message Batches, or both) run would carry it. Takes every flag of run, and
-is run -n; or, without a file, --n, --in-tokens, --out-tokens and --model.
+Messages, Message Batches, or both) run would carry it, or with --rubric, judge.
+Takes every flag of both, and is run -n or judge -n; or, without a file, --n,
+--in-tokens, --out-tokens and --model.
 
 It rehearses the job against an emulation of each org's limits. Nothing is sent, and
 neither key nor network is needed.`,
 		Example: `  flotilla plan requests.jsonl --deadline 08:00
   flotilla plan --n 141600 --in-tokens 400 --out-tokens 60 --model claude-sonnet-4-6 --prefer fast
+  flotilla plan --rubric alignment gen.parquet --repeats 3
   flotilla plan requests.jsonl --max-spend 40 --json`,
 		RunE: func(cmd *cobra.Command, inputs []string) error {
 			f.dryRun = true // whatever -n says
+			if err := f.judgesOrRuns(); err != nil {
+				return err
+			}
 			return f.run(cmd, planInputs(inputs))
 		},
 	}
 	f.add(cmd)
 	f.addBare(cmd)
+	cmd.Flags().Lookup("model").Usage = "`MODEL` of rows that name none; with --rubric the judge, repeatable"
 	return cmd
 }
 
-// planInputs leaves out the word run in "flotilla plan run INPUT…".
+// judgesOrRuns tells which of the two commands is foretold: that of judge has a
+// rubric.
+func (f *runFlags) judgesOrRuns() error {
+	j := f.judge
+	switch {
+	case len(j.rubrics) > 0:
+		return nil
+	case len(j.models) > 1:
+		return withHint(errors.New("--model was given twice, and no --rubric"), "several models are judges: --rubric NAME|FILE")
+	case len(j.models) == 1:
+		f.model = j.models[0]
+	}
+	f.judge = nil
+	return nil
+}
+
+// planInputs leaves out the word run or judge in "flotilla plan run INPUT…".
 func planInputs(args []string) []string {
-	if len(args) == 0 || args[0] != "run" {
+	if len(args) == 0 || args[0] != "run" && args[0] != "judge" {
 		return args
 	}
 	if _, err := os.Stat(args[0]); !errors.Is(err, fs.ErrNotExist) {

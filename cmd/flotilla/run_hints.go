@@ -62,7 +62,7 @@ func (r *runner) since(jobs []journal.JobInfo, was *journal.JobInfo) string {
 
 // shaping are the flags that make another job of equal inputs (interface.md,
 // "Job identity").
-var shaping = []string{"--prompt", "--system", "--model", "--max-tokens", "--params", "--id-field", "--repeats", "--dedupe", "--anthropic-version", "--beta"}
+var shaping = []string{"--prompt", "--system", "--model", "--max-tokens", "--params", "--id-field", "--repeats", "--dedupe", "--anthropic-version", "--beta", "--rubric", "--field", "--swap"}
 
 // changed names what shapes requests and differs between two commands.
 func changed(was, is map[string]string) string {

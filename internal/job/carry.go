@@ -40,7 +40,7 @@ func (r *Run) Carry(ctx context.Context) (s Summary, report flotilla.Report, err
 }
 
 // carry runs the fleet, with an ear for what other processes ask of the job.
-// Calls that the craft asks anew are a part of their own, behind all others. A
+// Calls that the craft asks anew at the end are a part of their own. A
 // pause ends the fleet's part, what is in flight drains, and another begins
 // with what is left once somebody says so.
 func (r *Run) carry(ctx context.Context) (total flotilla.Report, canceled bool, err error) {

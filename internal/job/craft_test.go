@@ -289,6 +289,62 @@ func TestCraftKilled(t *testing.T) {
 	}
 }
 
+// A poll over batches, and over both tiers, is killed at every write to the journal
+// and goes on: every body answered once, and the lines whole.
+func TestCraftBatchesKilled(t *testing.T) {
+	const n = 14
+	for _, noSync := range []bool{true, false} {
+		for _, before := range []bool{true, false} {
+			for dieAt := 1; ; dieAt++ {
+				b, p := pollBench(t, n, 0, 3)
+				b.seed = uint64(dieAt)
+				b.cfg.Options.Route = &flotilla.Route{Batch: true, NoSync: noSync}
+				at := newProvider()
+				f := b.batchFleet(at)
+				f.answer, f.dieAt, f.before = p.answer, dieAt, before
+				first := b.carryOn(f)
+				if first.err != nil && !errors.Is(first.err, errKilled) {
+					t.Fatal(first.err)
+				}
+				if first.err == nil && f.appends < dieAt {
+					if dieAt < n {
+						t.Fatalf("a job of %d rows made %d writes", n, f.appends)
+					}
+					_ = b.j.Close()
+					break
+				}
+				again := b.batchFleet(at)
+				again.answer = p.answer
+				e := b.carryOn(again)
+				if e.err != nil || e.Pending != 0 || len(e.RunningBatches) > 0 || string(e.Judge) != strconv.Itoa(2*n) {
+					t.Fatalf("no sync %v, before %v, write %d: %+v, %v", noSync, before, dieAt, e.Summary, e.err)
+				}
+				lines := b.pollLines()
+				if len(lines) != 2*n {
+					t.Errorf("%d lines", len(lines))
+				}
+				for key, line := range lines {
+					var row, ask int
+					if _, err := fmt.Sscanf(key, "r/%d %d", &row, &ask); err != nil {
+						t.Fatal(err)
+					}
+					v := gjson.Parse(line[:strings.LastIndexByte(line, '}')+1])
+					asked := 1 + len(v.Get("tried").Array())
+					if v.Get("told").Bool() {
+						asked = 0
+					} else if want := fmt.Sprintf("%d text <%d> é", ask, row); v.Get("said").Str != want {
+						t.Errorf("no sync %v, before %v, write %d: %s says %q", noSync, before, dieAt, key, v.Get("said").Str)
+					}
+					if wins := at.wins[row*2+ask]; wins != asked {
+						t.Errorf("no sync %v, before %v, write %d: %s was answered %d times, want %d", noSync, before, dieAt, key, wins, asked)
+					}
+				}
+				_ = b.j.Close()
+			}
+		}
+	}
+}
+
 // An OUT that was lost is written again from the journal, chains and all.
 func TestCraftOutLost(t *testing.T) {
 	b, p := pollBench(t, 30, 0, 3)

@@ -53,14 +53,15 @@ func (s *source) Pull(most int) ([]flotilla.Row, error) {
 			rows = append(rows, s.pulled(call))
 		}
 	}
-	return rows, s.over(rows)
+	return rows, s.end(rows)
 }
 
-// over is io.EOF where nothing came and nothing more will.
-func (s *source) over(rows []flotilla.Row) error {
+// end is io.EOF where nothing came and nothing more will.
+func (s *source) end(rows []flotilla.Row) error {
 	if len(rows) > 0 || s.inBatches > 0 || s.near < s.x.calls() && s.free.next(s.near) >= 0 {
 		return nil
 	}
+	s.over = true
 	return io.EOF
 }
 
@@ -81,7 +82,7 @@ func (s *source) PullIneligible(most int) ([]flotilla.Row, error) {
 			rows = append(rows, s.pulled(call))
 		}
 	}
-	return rows, s.over(rows)
+	return rows, s.end(rows)
 }
 
 // pullCanary sends the canary whose turn it is, if none is out: by sync, or

@@ -41,7 +41,8 @@ type source struct {
 
 	chains chains
 	anew   func(a *Answer, body []byte) (*resend, error) // as Run has it
-	asked  int                                           // calls that were asked anew since they were counted last
+	over   bool                                          // the fleet was told that no more calls come
+	asked  int                                           // calls that are to be asked anew and wait
 }
 
 // resend is why a settled call is sent again, and with which body.
@@ -72,7 +73,7 @@ func (s *source) stock(batches []flotilla.OpenBatch) {
 	defer s.mu.Unlock()
 	n := s.x.calls()
 	s.free, s.out, s.kept, s.batched = newCallSet(n), newCallSet(n), newCallSet(n), newCallSet(n)
-	s.near, s.inBatches = n, 0
+	s.near, s.inBatches, s.over = n, 0, false
 	for i := range batches {
 		for _, call := range batches[i].Rows {
 			if s.x.holds(call) && s.wants(call) {
@@ -194,8 +195,8 @@ func (s *source) deliver(a *Answer) error {
 	return nil
 }
 
-// askAnew has a call wait for its next body, where its craft wants it asked anew.
-// It goes when all others have settled: a few calls have no end of their own.
+// askAnew lines a call up with its next body, where its craft wants it asked anew.
+// Once the fleet knows that no more calls come, it waits for a part of its own.
 func (s *source) askAnew(a *Answer, r *resend) (bool, error) {
 	s.chains.settled(s.x, a.Row, r)
 	var body []byte
@@ -210,11 +211,15 @@ func (s *source) askAnew(a *Answer, r *resend) (bool, error) {
 	s.in(a.Row)
 	delete(s.back, a.Row)
 	s.again[a.Row] = *next
-	s.asked++
+	if !s.over && a.Row < s.limit {
+		s.putBack(a.Row)
+	} else {
+		s.asked++
+	}
 	return true, nil
 }
 
-// waiting says whether calls were asked anew since it was last asked.
+// waiting says whether calls are to be asked anew, and have them no longer wait.
 func (s *source) waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
