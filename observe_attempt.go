@@ -82,6 +82,10 @@ func (f *Fleet) observeRow(b *batch, r *Record, res *Result) {
 	switch {
 	case r.InDoubt:
 		o.Class = "transport"
+	case res == nil && r.Status != 0: // its own failure: it goes again
+		o.Class = "server"
+	case res == nil && b.canceling: // taken back, to go sooner by another way
+		o.Class = "canceled"
 	case res == nil:
 	case res.Err == nil:
 		o.Class, o.Usage = "succeeded", res.Usage

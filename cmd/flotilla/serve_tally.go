@@ -63,10 +63,11 @@ func (t *tally) observe(o flotilla.Observation) {
 	if o.Attempt == 0 && o.Class == "succeeded" {
 		t.rows++
 	}
-	if o.Final || o.Class == "succeeded" {
+	if o.Final {
 		return
 	}
 	switch o.Class {
+	case "succeeded", "canceled": // the fleet takes rows of batches back by itself, to send them sooner
 	case "overloaded":
 		t.spared["529"]++
 	case "steady", "acceleration", "hidden", "concurrency", "daily", "spend":

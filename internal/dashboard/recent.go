@@ -94,7 +94,9 @@ func (e *ended) json() attempt {
 }
 
 func (c *callCounts) add(o *flotilla.Observation) {
-	c.attempts++
+	if o.Final || o.Class != "canceled" { // a row that was taken back from a batch was not tried in vain
+		c.attempts++
+	}
 	c.cost += o.Cost
 	if o.InDoubt || o.Estimated {
 		c.estimated += o.Cost

@@ -50,6 +50,7 @@ func TestRecentCallsAreTheLast(t *testing.T) {
 	if all := l.newest(recentKept + 10); len(all) != recentKept || *all[recentKept-1].Attempt != 8 {
 		t.Errorf("%d are kept", len(all))
 	}
+	l.observe(epoch, &flotilla.Observation{Class: "canceled"}, nil) // a row of a batch that was taken back
 	if c := l.counted(); c.attempts != recentKept+7 || c.calls != (recentKept+8)/2 || c.succeeded != c.calls || c.cost != 2*(recentKept+7) || c.estimated != 2 {
 		t.Errorf("counted: %+v", c)
 	}
