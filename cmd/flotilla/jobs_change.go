@@ -20,7 +20,8 @@ func newSignalCmd(name, short string, s journal.Signal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return flags.withJob(cmd, args[0], func(j *journal.Journal, info *journal.JobInfo) error {
 				if info.Kind == journal.KindServe {
-					return fmt.Errorf("job %s is of a gateway's calls, which cannot be paused", info.Key)
+					return withHint(fmt.Errorf("job %s is the calls of a gateway's client, which cannot be paused or resumed", info.Key),
+						"the gateway's dashboard pauses lanes; flotilla serve keys gives a client another budget, or none")
 				}
 				if info.Holder == nil {
 					return withHint(fmt.Errorf("job %s is not running: it is %s", info.Key, info.State), "the command that began it goes on: "+info.Command)

@@ -224,6 +224,9 @@ func noticeText(n *flotilla.Notice) string {
 		}
 		return fmt.Sprintf("%s: others now use ~%.0f %% of %s", org, 100*n.Value, cmp.Or(dimTexts[n.Limit], "it"))
 	case flotilla.CeilingChosen:
+		if n.Value < 1 {
+			return fmt.Sprintf("%s: other flotilla processes hold every call that may be in flight (%s); they give up a share", org, n.Pool)
+		}
 		return fmt.Sprintf("%s: at most %.0f calls in flight (%s)", org, n.Value, n.Pool)
 	case flotilla.WindowChanged:
 		return fmt.Sprintf("%s: %s; now at most %.0f in flight", org, job.ClosedWords(n.Class), n.Value)

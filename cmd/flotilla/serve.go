@@ -27,7 +27,9 @@ Message Batches and Models. A program needs another base URL and nothing else; i
 calls go over all orgs, at the pace that their limits allow, under one cap.
 
 Requests may say x-flotilla-priority: interactive, normal or bulk,
-x-flotilla-prefer, x-flotilla-deadline and x-flotilla-max-wait.
+x-flotilla-prefer, x-flotilla-deadline and x-flotilla-max-wait. The dashboard is at /,
+with why each of the last calls waited; Prometheus metrics are at /metrics. Batches
+that clients created go on with the next serve on the journal.
 
 With a COMMAND it serves for as long as that runs, on a port of its own: the command
 gets ANTHROPIC_BASE_URL and a key that is good here alone, none of yours, and its

@@ -45,7 +45,11 @@ func newKeysAddCmd() *cobra.Command {
 		Short: "Make a client's key and print it, once",
 		Long: `Make a key and print it on standard output. Whoever has it may call the gateway as
 NAME; nobody can read it again. With --priority its requests have that one and may
-ask for lower ones; without, theirs is normal and they may ask for any.`,
+ask for lower ones; without, theirs is normal and they may ask for any.
+
+A program of NAME's needs ANTHROPIC_BASE_URL (http://HOST:8787, where serve listens)
+and the key as ANTHROPIC_API_KEY. What was spent counts by NAME: after revoke and add,
+the new key goes on with what the old one has spent of the day.`,
 		Example: "  flotilla serve keys add alice --max-usd-per-day 20 --priority interactive",
 		Args:    exactArgs(1, "the name of a client"),
 		RunE: func(cmd *cobra.Command, args []string) error {

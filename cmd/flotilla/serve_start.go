@@ -98,7 +98,7 @@ func (v *server) sayStopping() {
 	if what == "" {
 		return // there is nothing to wait for
 	}
-	_, _ = fmt.Fprintf(v.err, "flotilla: stopping: %s; new ones are sent elsewhere (529); Ctrl-C again stops at once\n", what)
+	_, _ = fmt.Fprintf(v.err, "flotilla: stopping: %s; new requests are told to come again (529); Ctrl-C again stops at once\n", what)
 }
 
 // spentText is what of a pot is used.
