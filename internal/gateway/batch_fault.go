@@ -12,16 +12,12 @@ import (
 // rowFault is why a request of a batch ends errored without having been sent.
 type rowFault struct{ kind, message string }
 
-// weigher reads the facts of a body: a Fleet does.
-type weigher interface {
-	WeighAs(body []byte, version string, betas []string) (flotilla.Facts, error)
-}
-
 // rowMeter looks at the requests of one create.
 type rowMeter struct {
-	weigher
+	fleet   *flotilla.Fleet
 	version string
 	betas   []string
+	hashed  bool           // answers are found by hash
 	capped  bool           // a limit on money holds the batch
 	facts   flotilla.Facts // of the last request that had no fault
 }
@@ -49,7 +45,7 @@ func (m *rowMeter) faultOf(params []byte) *rowFault {
 		return &rowFault{kindInvalid, f.Metered + " is billed per use, and how often it will be used is not known beforehand: it is not sent under a limit on money"}
 	}
 	var unknown *flotilla.UnknownModelError
-	m.facts, err = m.WeighAs(params, m.version, m.betas)
+	m.facts, err = m.weigh(params)
 	switch {
 	case errors.As(err, &unknown):
 		return &rowFault{kindNotFound, "model: " + unknown.Model}
@@ -57,6 +53,15 @@ func (m *rowMeter) faultOf(params []byte) *rowFault {
 		return &rowFault{kindInvalid, err.Error()}
 	}
 	return nil
+}
+
+// weigh reads the facts of a request, with its hash only where that is of use: it
+// is most of the work for a large one, and the job makes it again.
+func (m *rowMeter) weigh(params []byte) (flotilla.Facts, error) {
+	if !m.hashed {
+		return m.fleet.WeighCall(params)
+	}
+	return m.fleet.WeighAs(params, m.version, m.betas)
 }
 
 // faultJSON is a row's error as results show it: the whole envelope

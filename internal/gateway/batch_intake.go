@@ -13,7 +13,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -31,8 +30,11 @@ type intake struct {
 
 func (b *batches) newIntake(r *http.Request, sp *spool, capped bool) *intake {
 	return &intake{
-		rowMeter: rowMeter{b.cfg.Fleet, r.Header.Get("Anthropic-Version"), betasOf(r.Header), capped, flotilla.Facts{}},
-		b:        b, ctx: r.Context(), sp: sp, cache: b.cache, sum: sha256.New(),
+		rowMeter: rowMeter{
+			fleet: b.cfg.Fleet, version: r.Header.Get("Anthropic-Version"), betas: betasOf(r.Header),
+			hashed: b.cache != nil, capped: capped,
+		},
+		b: b, ctx: r.Context(), sp: sp, cache: b.cache, sum: sha256.New(),
 	}
 }
 
