@@ -32,29 +32,25 @@ type streamBody struct {
 	err    error // what reads give from here on; nil: what the connection gives
 }
 
-// firstPiece is how much of a stream is read before it is handed over: its first
-// event, as a rule.
+// firstPiece is how much of a stream is read at most before it is handed over. Its
+// first event, message_start, has a few hundred bytes.
 const firstPiece = 4 << 10
 
-// stream hands a stream over once its first bytes are there: before that it can
-// still be repeated, also where they say that the provider is overloaded.
+// stream hands a stream over once its message has begun: before that it can still
+// be repeated, also where it breaks off, or says that the provider is overloaded.
 func (lc *lineCall) stream(a *attempt, trace *sendTrace, resp *http.Response) (*Answer, error) {
 	f := lc.line.fleet
 	b := &streamBody{lc: lc, a: a, trace: trace, resp: resp, until: f.clock.now() + longestStream}
 	b.asm.Lean = !lc.line.opt.Keep
-	ahead := make([]byte, firstPiece)
-	n, err := 0, error(nil)
-	for n == 0 && err == nil {
-		n, err = b.fetch(ahead)
-	}
-	b.ahead, b.aheadErr = ahead[:n], err
-	if n == 0 && !errors.Is(err, io.EOF) {
+	err := b.begin()
+	a.reading = reading(resp.Header)
+	switch {
+	case b.asm.Started(), err == nil:
+	case errors.Is(err, io.EOF), b.asm.Ended():
+		return lc.noStream(a, resp, b)
+	default:
 		_ = resp.Body.Close()
 		return lc.failed(a, f.failure(a, trace, err, resp))
-	}
-	a.reading = reading(resp.Header)
-	if _, err := b.asm.Write(b.ahead); n == 0 || err != nil && !b.asm.Started() {
-		return lc.noStream(a, resp, b)
 	}
 	a.handed, a.body = true, b
 	out := lc.answerOf(a, resp.StatusCode, resp.Header, a.try)
@@ -68,6 +64,24 @@ func (lc *lineCall) stream(a *attempt, trace *sendTrace, resp *http.Response) (*
 	}
 	b.mu.Unlock()
 	return out, nil
+}
+
+// begin reads until the message has begun, or firstPiece of what is something else.
+// The error says why it has not.
+func (b *streamBody) begin() (err error) {
+	ahead := make([]byte, firstPiece)
+	n := 0
+	for err == nil && n < len(ahead) && !b.asm.Started() {
+		var got int
+		got, b.aheadErr = b.fetch(ahead[n:])
+		_, err = b.asm.Write(ahead[n : n+got])
+		n += got
+		if err == nil {
+			err = b.aheadErr
+		}
+	}
+	b.ahead = ahead[:n]
+	return err
 }
 
 // noStream is a stream that ended, or said that it is an error, before its

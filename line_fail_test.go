@@ -72,6 +72,12 @@ func TestLineRepeatsBeforeTheAnswer(t *testing.T) {
 		"stream without a byte": func(req *http.Request) (*http.Response, error) {
 			return streaming(req, failing{errReset}), nil
 		},
+		"stream that breaks off in its first event": func(req *http.Request) (*http.Response, error) {
+			return streaming(req, io.MultiReader(iotest1("event: message_start\ndata: {\"type\":\"mess"), failing{errReset})), nil
+		},
+		"stream of an overload, in pieces": func(req *http.Request) (*http.Response, error) {
+			return streaming(req, iotest1("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n")), nil
+		},
 		"stream that ends at once": func(req *http.Request) (*http.Response, error) {
 			return streaming(req, strings.NewReader("")), nil
 		},
