@@ -142,9 +142,10 @@ func (l *Line) weigh(body []byte) (Facts, error) {
 }
 
 // Do waits for room, sends the call, repeats it where that helps, with other
-// orgs too, and returns when the head of a final answer is there. An error of
-// the API that is final for this call is an Answer with its own status, header
-// and body. When ctx ends the call is taken back, or its exchange is cancelled.
+// orgs too, and returns when a final answer is there: a stream once its message has
+// begun, any other whole. An error of the API that is final for this call is an
+// Answer with its own status, header and body. When ctx ends the call is taken
+// back, or its exchange is cancelled, the Body of its answer included.
 //
 // Errors are that of ctx, *WaitError, *BudgetExceededError, *UnknownModelError,
 // *RequestError, *TransportError, ErrClosed, and the store's.
