@@ -72,6 +72,9 @@ func changed(was, is map[string]string) string {
 			names = append(names, flag)
 		}
 	}
+	if len(names) == 0 && is["--rubric"] != "" {
+		return "the input or a rubric"
+	}
 	if len(names) == 0 {
 		return "the input"
 	}

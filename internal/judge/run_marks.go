@@ -12,16 +12,20 @@ import (
 // Summarize implements job.Craft.
 func (p *Panel) Summarize(all iter.Seq2[*job.Done, error]) (json.RawMessage, error) {
 	var marks []Mark
-	words := map[string]string{}
+	words, lacking := map[string]string{}, map[string]int{}
 	for d, err := range all {
 		if err != nil {
 			return nil, fmt.Errorf("reading the verdicts: %w", err)
 		}
-		marks = append(marks, p.mark(d, words))
+		m := p.mark(d, words)
+		if m.Status != Scored && !d.Told {
+			lacking[m.Status]++
+		}
+		marks = append(marks, m)
 	}
 	s := Summarize(marks, SummaryOptions{Judges: p.Judges(), By: p.set.By, Label: p.set.Label, Draw: p.set.Draw})
 	p.mu.Lock()
-	p.summary = s
+	p.summary, p.lacking = s, lacking
 	p.mu.Unlock()
 	return json.Marshal(s)
 }
@@ -44,6 +48,19 @@ func (p *Panel) mark(d *job.Done, words map[string]string) Mark {
 	}
 	m.Raw, m.Why = "", ""
 	return m
+}
+
+// Retry are the words of --retry that send some rows of the job again: those by
+// which judges gave no verdict. What failed is the job's own to name.
+func (p *Panel) Retry() (kinds []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, status := range []string{Truncated, Refused, Unparsable} {
+		if p.lacking[status] > 0 {
+			kinds = append(kinds, status)
+		}
+	}
+	return kinds
 }
 
 // Summary is what the verdicts of the job amount to, once it has been summed up;

@@ -46,6 +46,7 @@ type Panel struct {
 	fields  []string        // of the first row
 	rows    bool
 	summary *Summary
+	lacking map[string]int // judges' answers that are no verdict, by status
 }
 
 // seat is one judge of a panel.
