@@ -32,10 +32,13 @@ and the job's inputs; begin it in the directory in which the job was begun.`,
 			var path string
 			err := flags.withJob(cmd, args[0], func(j *journal.Journal, info *journal.JobInfo) (err error) {
 				switch {
+				case info.Kind == journal.KindServe && info.Holder != nil: // nobody would read the word that is left
+					return withHint(fmt.Errorf("job %s is the calls of a gateway's client, which cannot be canceled", info.Key),
+						"their programs end them; flotilla serve keys revoke NAME keeps out new ones")
+				case info.Kind == journal.KindServe:
+					return fmt.Errorf("job %s is the calls of a gateway's client: those that have no answer will get none", info.Key)
 				case info.Holder != nil:
 					return j.Signal(cmd.Context(), info.ID, journal.Cancel)
-				case info.Kind == journal.KindServe:
-					return fmt.Errorf("job %s is of a gateway's calls: those that have no answer will get none", info.Key)
 				case info.Kind == journal.KindBatch:
 					return withHint(fmt.Errorf("job %s is a batch of a gateway that does not run", info.Key),
 						"flotilla serve goes on with it; then flotilla jobs cancel, or its client, can end it")
