@@ -69,17 +69,27 @@ func (b *batches) begin(ctx context.Context) error {
 	if err := b.sweep(ctx); err != nil {
 		return err
 	}
+	err := b.adopt(ctx, func(id string) { b.inherited[id] = true })
+	if err != nil {
+		return err
+	}
+	b.work.Go(b.sweeping)
+	return nil
+}
+
+// adopt lets every batch go on that has not ended, the oldest first. One that
+// another gateway carries is waited for.
+func (b *batches) adopt(ctx context.Context, found func(id string)) error {
 	list, err := b.journal.ClientBatches(ctx, "")
 	if err != nil {
 		return err
 	}
-	for i := len(list) - 1; i >= 0; i-- { // the oldest first
+	for i := len(list) - 1; i >= 0; i-- {
 		if r := &list[i]; r.Realm == b.realm && r.Ended.IsZero() && r.Deleted.IsZero() {
-			b.inherited[r.ID] = true
+			found(r.ID)
 			b.start(r)
 		}
 	}
-	b.work.Go(b.sweeping)
 	return nil
 }
 

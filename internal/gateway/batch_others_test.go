@@ -38,6 +38,31 @@ func TestTwoGatewaysOnOneJournal(t *testing.T) {
 	})
 }
 
+// A batch that came while both served goes on, too, at the one that is left.
+func TestLaterBatchOutlivesItsGateway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := newShop(t, emulator.Options{})
+		first.open()
+		second := &shop{t: t, net: first.net, server: first.server, dir: first.dir}
+		second.open()
+		defer second.close()
+		id := first.made("ann", prompts("x", 300))
+		time.Sleep(time.Second)
+		first.close()
+		began := time.Now()
+		second.ended("ann", id)
+		if took := time.Since(began); took > 30*time.Minute {
+			t.Errorf("it ended after %s", took)
+		}
+		if got := len(second.results("ann", id)); got != 300 {
+			t.Errorf("%d results", got)
+		}
+		if rows, distinct := second.billed(); rows != 300 || distinct != 300 {
+			t.Errorf("%d rows are billed, %d different", rows, distinct)
+		}
+	})
+}
+
 // A cancel is heard by whichever gateway carries the batch.
 func TestCancelAtAnotherGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -41,13 +41,13 @@ const (
 // the provider, and its job for its own. Then it ends without them.
 const overdue = time.Hour
 
-// start lets a batch run. One that comes while the gateway closes is left to the
-// next.
+// start lets a batch run that does not yet. One that comes while the gateway
+// closes is left to the next.
 func (b *batches) start(rec *journal.ClientBatch) {
 	run := &batchRun{b: b, id: rec.ID, client: rec.Client, expires: rec.Expires, canceled: make(chan struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ctx.Err() != nil {
+	if b.ctx.Err() != nil || b.runs[rec.ID] != nil {
 		return
 	}
 	b.runs[rec.ID] = run

@@ -8,20 +8,30 @@ import (
 	"time"
 )
 
-// sweepEvery is how often results past their time are looked for.
-const sweepEvery = 24 * time.Hour
+// How often results past their time are looked for, and batches that a gateway
+// beside this one has taken: it may die, and nothing would tell.
+const (
+	sweepEvery = 24 * time.Hour
+	adoptEvery = 2 * time.Minute
+)
 
 func (b *batches) sweeping() {
-	t := time.NewTicker(sweepEvery)
-	defer t.Stop()
+	sweep, adopt := time.NewTicker(sweepEvery), time.NewTicker(adoptEvery)
+	defer sweep.Stop()
+	defer adopt.Stop()
 	for {
+		var what string
+		var err error
 		select {
-		case <-t.C:
+		case <-sweep.C:
+			what, err = "old batches are not swept", b.sweep(b.ctx)
+		case <-adopt.C:
+			what, err = "batches of other gateways are not looked at", b.adopt(b.ctx, func(string) {})
 		case <-b.ctx.Done():
 			return
 		}
-		if err := b.sweep(b.ctx); err != nil && b.ctx.Err() == nil {
-			b.log.Error("old batches are not swept", "fault", err)
+		if err != nil && b.ctx.Err() == nil {
+			b.log.Error(what, "fault", err)
 		}
 	}
 }
