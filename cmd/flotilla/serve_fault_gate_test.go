@@ -91,6 +91,16 @@ func (g *gate) kill() {
 	<-g.over
 }
 
+// ended says that the process is no more.
+func (g *gate) ended() bool {
+	select {
+	case <-g.over:
+		return true
+	default:
+		return false
+	}
+}
+
 // stop is one SIGTERM.
 func (g *gate) stop() {
 	g.t.Helper()
