@@ -58,7 +58,7 @@ func showRubric(w io.Writer, name string) error {
 func (f *runFlags) checkJudge() error {
 	switch {
 	case f.judge == nil && slices.Contains(f.retry, judge.Unparsable):
-		return withHint(errors.New("--retry unparsable is of judge: run reads no answers"), orList(retryKinds[:len(retryKinds)-1]))
+		return withHint(errors.New("--retry unparsable is of judge: run reads no answers"), "--rubric NAME|FILE foretells a judge job")
 	case f.judge == nil:
 		return nil
 	case len(f.judge.rubrics) == 0:

@@ -150,7 +150,11 @@ func (f *runFlags) addOutput(cmd *cobra.Command) {
 
 func (f *runFlags) addResume(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	given(fs, "retry", "KINDS", "send these again: errored,expired,canceled,truncated,refused; of judge also unparsable", "", parseRetry, func(kinds []string) { f.retry = append(f.retry, kinds...) })
+	kinds := retryKinds
+	if f.judge != nil {
+		kinds = judgeRetryKinds
+	}
+	given(fs, "retry", "KINDS", "send these again: "+strings.Join(kinds, ","), "", parseRetry(kinds), func(kinds []string) { f.retry = append(f.retry, kinds...) })
 	fs.BoolVar(&f.noCache, "no-cache", false, "do not use answers of finished jobs")
 	fs.StringArrayVar(&f.reuse, "reuse", nil, "take answers from an earlier result `FILE`; repeatable")
 	fs.BoolVar(&f.failFast, "fail-fast", false, "stop at the first row that errors")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/judge"
 	"github.com/flotilla-llm/flotilla/price"
 )
 
@@ -66,17 +67,22 @@ var (
 )
 
 // retryKinds are the results that --retry may send again (interface.md, "Output").
-var retryKinds = []string{"errored", "expired", "canceled", "truncated", "refused", "unparsable"}
+var retryKinds = []string{"errored", "expired", "canceled", "truncated", "refused"}
 
-func parseRetry(text string) ([]string, error) {
-	kinds := strings.Split(text, ",")
-	for i, k := range kinds {
-		kinds[i] = strings.TrimSpace(k)
-		if !slices.Contains(retryKinds, kinds[i]) {
-			return nil, fmt.Errorf("%q is nothing to retry: %s", kinds[i], orList(retryKinds))
+// judgeRetryKinds are those of judge.
+var judgeRetryKinds = append(slices.Clone(retryKinds), judge.Unparsable)
+
+func parseRetry(of []string) func(text string) ([]string, error) {
+	return func(text string) ([]string, error) {
+		kinds := strings.Split(text, ",")
+		for i, k := range kinds {
+			kinds[i] = strings.TrimSpace(k)
+			if !slices.Contains(of, kinds[i]) {
+				return nil, fmt.Errorf("%q is nothing to retry: %s", kinds[i], orList(of))
+			}
 		}
+		return kinds, nil
 	}
-	return kinds, nil
 }
 
 // atLeast reads a whole number with a lower bound.
