@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -45,25 +46,57 @@ func (j *Journal) PutClientBatch(ctx context.Context, b ClientBatch) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	return j.write("keep batch "+b.ID, func() error { return j.putClientBatch(&b) })
+}
+
+// ErrNoBatch is the error of [Journal.ChangeClientBatch] where nothing is kept
+// of the ID.
+var ErrNoBatch = errors.New("the journal knows no such batch")
+
+// ChangeClientBatch reads what is kept of a batch, lets it be changed, and keeps
+// what change made of it where change says that it did anything: in one
+// transaction, so that no other process changes it meanwhile and no change is
+// lost. It is durable when it returns, and gives the batch as it is then. change
+// is called with the journal held: it must be quick, and ask the journal
+// nothing. The error is ErrNoBatch where nothing is kept of the ID.
+func (j *Journal) ChangeClientBatch(ctx context.Context, id string, change func(*ClientBatch) bool) (b ClientBatch, err error) {
+	if err := ctx.Err(); err != nil {
+		return b, err
+	}
+	err = j.write("change batch "+id, func() error {
+		list, err := clientBatchesOf(j.w, "id = ?", id)
+		if err == nil && len(list) == 0 {
+			err = ErrNoBatch
+		}
+		if err != nil {
+			return err
+		}
+		if b = list[0]; !change(&b) {
+			return nil
+		}
+		return j.putClientBatch(&b)
+	})
+	return b, err
+}
+
+func (j *Journal) putClientBatch(b *ClientBatch) error {
 	betas, err := json.Marshal(b.Betas)
 	if err != nil {
-		return fmt.Errorf("journal: keep batch %s: %w", b.ID, err)
-	}
-	return j.write("keep batch "+b.ID, func() error {
-		c := &b.Counts
-		_, err := j.w.exec(`INSERT INTO client_batch(id, client, provider, emulated, job, spool, n, created, expires, ended, canceling, deleted, archived,
-				succeeded, errored, canceled, expired, prefer, priority, weight, deadline, version, betas)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT(id) DO UPDATE SET client = excluded.client, provider = excluded.provider, emulated = excluded.emulated, job = excluded.job,
-				spool = excluded.spool, n = excluded.n, created = excluded.created, expires = excluded.expires, ended = excluded.ended,
-				canceling = excluded.canceling, deleted = excluded.deleted, archived = excluded.archived, succeeded = excluded.succeeded,
-				errored = excluded.errored, canceled = excluded.canceled, expired = excluded.expired, prefer = excluded.prefer,
-				priority = excluded.priority, weight = excluded.weight, deadline = excluded.deadline, version = excluded.version, betas = excluded.betas`,
-			b.ID, b.Client, b.Realm.Provider, b.Realm.Emulated, b.Job, b.Spool, b.N, nanos(b.Created), nanos(b.Expires), nanos(b.Ended),
-			nanos(b.CancelInitiated), nanos(b.Deleted), nanos(b.Archived), c.Succeeded, c.Errored, c.Canceled, c.Expired,
-			b.Prefer, b.Priority, b.Weight, nanos(b.Deadline), b.Version, string(betas))
 		return err
-	})
+	}
+	c := &b.Counts
+	_, err = j.w.exec(`INSERT INTO client_batch(id, client, provider, emulated, job, spool, n, created, expires, ended, canceling, deleted, archived,
+			succeeded, errored, canceled, expired, prefer, priority, weight, deadline, version, betas)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT(id) DO UPDATE SET client = excluded.client, provider = excluded.provider, emulated = excluded.emulated, job = excluded.job,
+			spool = excluded.spool, n = excluded.n, created = excluded.created, expires = excluded.expires, ended = excluded.ended,
+			canceling = excluded.canceling, deleted = excluded.deleted, archived = excluded.archived, succeeded = excluded.succeeded,
+			errored = excluded.errored, canceled = excluded.canceled, expired = excluded.expired, prefer = excluded.prefer,
+			priority = excluded.priority, weight = excluded.weight, deadline = excluded.deadline, version = excluded.version, betas = excluded.betas`,
+		b.ID, b.Client, b.Realm.Provider, b.Realm.Emulated, b.Job, b.Spool, b.N, nanos(b.Created), nanos(b.Expires), nanos(b.Ended),
+		nanos(b.CancelInitiated), nanos(b.Deleted), nanos(b.Archived), c.Succeeded, c.Errored, c.Canceled, c.Expired,
+		b.Prefer, b.Priority, b.Weight, nanos(b.Deadline), b.Version, string(betas))
+	return err
 }
 
 // ClientBatch reads what is kept of a batch, deleted ones too; found is false
@@ -83,15 +116,21 @@ func (j *Journal) ClientBatches(ctx context.Context, client string) ([]ClientBat
 }
 
 func (j *Journal) clientBatches(ctx context.Context, where, arg string) (list []ClientBatch, err error) {
-	err = j.readOne(ctx, "read batches of clients", func(l *link) error {
-		return l.each(func(rows *sql.Rows) error {
-			var b ClientBatch
-			err := b.scan(rows)
-			list = append(list, b)
-			return err
-		}, `SELECT id, client, provider, emulated, job, spool, n, created, expires, ended, canceling, deleted, archived,
-			succeeded, errored, canceled, expired, prefer, priority, weight, deadline, version, betas FROM client_batch WHERE `+where+" ORDER BY seq DESC", arg)
+	err = j.readOne(ctx, "read batches of clients", func(l *link) (err error) {
+		list, err = clientBatchesOf(l, where, arg)
+		return err
 	})
+	return list, err
+}
+
+func clientBatchesOf(l *link, where, arg string) (list []ClientBatch, err error) {
+	err = l.each(func(rows *sql.Rows) error {
+		var b ClientBatch
+		err := b.scan(rows)
+		list = append(list, b)
+		return err
+	}, `SELECT id, client, provider, emulated, job, spool, n, created, expires, ended, canceling, deleted, archived,
+		succeeded, errored, canceled, expired, prefer, priority, weight, deadline, version, betas FROM client_batch WHERE `+where+" ORDER BY seq DESC", arg)
 	return list, err
 }
 

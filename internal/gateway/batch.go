@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -38,7 +37,7 @@ type batches struct {
 
 	cache *cache // answers of earlier runs; nil: none are used
 
-	mu        sync.Mutex // held while what the journal says of a batch is changed
+	mu        sync.Mutex
 	runs      map[string]*batchRun
 	inherited map[string]bool // batches of earlier gateways, not given to anybody again
 }
@@ -172,25 +171,11 @@ func (b *batches) broken(ctx context.Context, err error) *apiError {
 	return &apiError{status: http.StatusInternalServerError, kind: kindAPI, message: "Internal server error"}
 }
 
-// change reads what the journal says of a batch, lets it be changed, and writes
-// it back where change says so. Nothing else of this process changes any batch
-// meanwhile.
+// change lets what the journal says of a batch be changed, where change says that
+// it was. Nobody changes the batch meanwhile, in this process or another.
 func (b *batches) change(id string, change func(*journal.ClientBatch) bool) (journal.ClientBatch, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	ctx := context.Background() // what was begun is written
-	rec, ok, err := b.journal.ClientBatch(ctx, id)
-	if err == nil && !ok {
-		err = errNoBatch
-	}
-	if err != nil || !change(&rec) {
-		return rec, err
-	}
-	return rec, b.journal.PutClientBatch(ctx, rec)
+	return b.journal.ChangeClientBatch(context.Background(), id, change) // what was begun is written
 }
-
-// errNoBatch says that the journal has lost a batch.
-var errNoBatch = errors.New("the journal knows no such batch")
 
 // potsOf are the pots that a caller's batches draw on.
 func (b *batches) potsOf(ctx context.Context, caller Caller) (shared, own []*flotilla.Pot, err error) {

@@ -21,7 +21,7 @@ func (run *batchRun) end() error {
 	b := run.b
 	rec, ok, err := b.journal.ClientBatch(b.ctx, run.id) // it may have been canceled since
 	if err == nil && !ok {
-		err = errNoBatch
+		err = journal.ErrNoBatch
 	}
 	if err != nil {
 		return err

@@ -40,6 +40,7 @@ type Book interface {
 	Clients(ctx context.Context) ([]journal.Client, error)
 	RevokeClient(ctx context.Context, name string) error
 	PutClientBatch(ctx context.Context, b journal.ClientBatch) error
+	ChangeClientBatch(ctx context.Context, id string, change func(*journal.ClientBatch) bool) (journal.ClientBatch, error)
 	ClientBatch(ctx context.Context, id string) (b journal.ClientBatch, found bool, err error)
 	ClientBatches(ctx context.Context, client string) ([]journal.ClientBatch, error)
 	Successes(ctx context.Context, realm journal.Realm) iter.Seq2[journal.Success, error]

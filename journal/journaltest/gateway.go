@@ -2,6 +2,7 @@ package journaltest
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,6 +86,54 @@ func clientBatches(t *testing.T, b Book) {
 		if diff := cmp.Diff(want, ids); diff != "" || err != nil {
 			t.Errorf("of %q: %v\n%s", client, err, diff)
 		}
+	}
+}
+
+// clientBatchChanges: what others have changed stands, and no change is lost.
+func clientBatchChanges(t *testing.T, b Book) {
+	one := journal.ClientBatch{ID: "msgbatch_1", Client: "ada", N: 3, CancelInitiated: Noon}
+	if err := b.PutClientBatch(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.ChangeClientBatch(t.Context(), one.ID, func(c *journal.ClientBatch) bool {
+		c.Ended, c.Counts.Canceled = Noon.Add(time.Hour), 3
+		return true
+	})
+	one.Ended, one.Counts.Canceled = Noon.Add(time.Hour), 3
+	if diff := cmp.Diff(one, got); diff != "" || err != nil {
+		t.Errorf("changed: %v\n%s", err, diff)
+	}
+	got, err = b.ChangeClientBatch(t.Context(), one.ID, func(c *journal.ClientBatch) bool {
+		c.N = 4
+		return false
+	})
+	if got.N != 4 || err != nil {
+		t.Errorf("left alone: %+v, %v", got, err)
+	}
+	if got, _, err := b.ClientBatch(t.Context(), one.ID); err != nil || !cmp.Equal(one, got) {
+		t.Errorf("it is kept as\n%s, %v", cmp.Diff(one, got), err)
+	}
+	if _, err := b.ChangeClientBatch(t.Context(), "msgbatch_9", func(*journal.ClientBatch) bool { return true }); !errors.Is(err, journal.ErrNoBatch) {
+		t.Errorf("a batch that never was: %v", err)
+	}
+	const each = 50
+	var work sync.WaitGroup
+	for range 4 {
+		work.Go(func() {
+			for range each {
+				_, err := b.ChangeClientBatch(t.Context(), one.ID, func(c *journal.ClientBatch) bool {
+					c.Counts.Succeeded++
+					return true
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	work.Wait()
+	if got, _, err := b.ClientBatch(t.Context(), one.ID); got.Counts.Succeeded != 4*each || err != nil {
+		t.Errorf("%d changes of %d are kept, %v", got.Counts.Succeeded, 4*each, err)
 	}
 }
 

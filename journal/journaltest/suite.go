@@ -60,6 +60,7 @@ func Run(t *testing.T, open func(t testing.TB) Book) {
 		{"rows of calls are numbered on", rowsGrow},
 		{"clients come, are revoked and come again", clients},
 		{"batches of clients last", clientBatches},
+		{"a batch of a client is changed by one at a time", clientBatchChanges},
 		{"a batch that a client may ask for keeps its job", clientBatchKeepsJob},
 		{"caps reach the holder", caps},
 		{"what makes a job's rows is kept", shapes},
