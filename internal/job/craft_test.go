@@ -504,3 +504,50 @@ func TestCraftLimit(t *testing.T) {
 		t.Errorf("rows %v", got)
 	}
 }
+
+// The rows of a job with a craft are made again from what its journal has of it.
+func TestCraftRowsAfterwards(t *testing.T) {
+	b, p := pollBench(t, 12, 2, 3)
+	run, err := Open(t.Context(), b.pollFleet(p), b.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	if err := run.Begin(t.Context(), books{b.j}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenRows(t.Context(), b.shapeOf(), b.dir); err == nil {
+		t.Error("rows without their craft")
+	}
+	after, err := OpenCraftRows(t.Context(), b.shapeOf(), b.dir, func(kept json.RawMessage) (Craft, error) {
+		return &poll{odd: int(gjson.GetBytes(kept, "odd").Int())}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer after.Close()
+	live := run.Rows()
+	if live.Len() != 48 || after.Len() != 48 {
+		t.Fatalf("%d and %d calls, want 48", live.Len(), after.Len())
+	}
+	for call := range 48 {
+		body, err := live.Body(call)
+		again, err2 := after.Body(call)
+		one, err3 := live.Call(call)
+		two, err4 := after.Call(call)
+		if err := errors.Join(err, err2, err3, err4); err != nil {
+			t.Fatal(err)
+		}
+		want := Call{Record: call / 4, Ask: call / 2 % 2, Repeat: call%2 + 1, Told: call/4 == 3 || call/4 == 7}
+		if id := fmt.Sprintf("r/%d", call/4); live.ID(call) != id || after.ID(call) != id || string(body) != string(again) {
+			t.Errorf("call %d: %s %s, %s %s", call, live.ID(call), body, after.ID(call), again)
+		}
+		if one.Row.Text() != two.Row.Text() {
+			t.Errorf("call %d: %s and %s", call, one.Row.Text(), two.Row.Text())
+		}
+		one.Row, two.Row = Row{}, Row{}
+		if one != want || two != want {
+			t.Errorf("call %d: %+v and %+v, want %+v", call, one, two, want)
+		}
+	}
+}

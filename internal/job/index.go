@@ -346,7 +346,7 @@ func (s *scan) affinity(r *ask) uint32 {
 
 func (s *scan) fill(e *entry, a *ask) error {
 	f := &a.facts
-	k := kind{f.Model, f.Pool, f.Family, f.Shape, f.Stream, f.Alone, f.Out, s.affinity(a), a.told}
+	k := kind{f.Model, f.Pool, f.Family, f.Shape, f.Stream, f.Alone, f.Out, s.affinity(a), f.Metered, a.told}
 	if s.out > 0 && !a.told {
 		k.out = s.out
 	}
@@ -381,6 +381,7 @@ func (x *index) facts(e *entry) flotilla.Facts {
 	return flotilla.Facts{
 		Model: k.model, Pool: k.pool, Family: k.family, Shape: k.shape, Stream: k.stream, Out: k.out,
 		MaxTokens: int(e.maxTokens), In: int(e.in), Worst: e.worst, Hash: e.key, Size: int(e.size), Alone: k.alone,
+		Metered: k.metered,
 	}
 }
 

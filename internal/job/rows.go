@@ -28,6 +28,7 @@ type kind struct {
 	alone               bool // no batch may carry it
 	out                 int
 	affinity            uint32 // of the beginning that it marks for a cache; 0: none
+	metered             string // the first tool billed per use; empty: none
 	told                bool   // its rows bring their outcomes with them: no call is made
 }
 
