@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/flotilla-llm/flotilla"
@@ -96,6 +97,26 @@ func (j *Journal) SpentOn(ctx context.Context, at time.Time) (spent flotilla.Mon
 		n, err := l.number(dayParts+"SELECT sum(used) FROM part", day)
 		spent = flotilla.Money(n)
 		return err
+	})
+	return spent, err
+}
+
+// SpentOfClients is what the jobs of each client of the gateway, those removed
+// since included, have spent of what they sent on the local day of at, worst
+// cases in doubt included. What is set aside for what is under way is left out,
+// which [Journal.SpentBy] counts. Clients that spent nothing are missing.
+func (j *Journal) SpentOfClients(ctx context.Context, at time.Time) (spent map[string]flotilla.Money, err error) {
+	_, _, day := dayBounds(at, j.opt.Location)
+	spent = map[string]flotilla.Money{}
+	err = j.readOne(ctx, "sum the money of clients", func(l *link) error {
+		return l.each(func(rows *sql.Rows) error {
+			var client string
+			var n int64
+			err := rows.Scan(&client, &n)
+			spent[client] = flotilla.Money(n)
+			return err
+		}, `SELECT r.client, sum(s.spent) FROM spend s JOIN run r ON r.id = s.run
+			WHERE s.day = ? AND r.client <> '' GROUP BY r.client HAVING sum(s.spent) <> 0`, day)
 	})
 	return spent, err
 }

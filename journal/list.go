@@ -32,6 +32,7 @@ type JobInfo struct {
 	Shape    json.RawMessage // what makes its rows again: see [JobSpec]; nil: not known
 	Totals   json.RawMessage // of the last End that gave some; nil: none
 	Spent    flotilla.Money  // by all its invocations, open and in doubt at worst case
+	Reserved flotilla.Money  // the part of Spent that is set aside for what is under way
 	Runs     int             // invocations
 	Batches  int             // that are not closed
 	Outs     []Out
@@ -129,7 +130,9 @@ func (info *JobInfo) scan(rows *sql.Rows) error {
 
 // fill adds what other tables say.
 func (j *Journal) fill(l *link, info *JobInfo) (err error) {
-	if info.Spent, err = spentOf(l, info.ID); err != nil {
+	err = l.one([]any{&info.Spent, &info.Reserved},
+		"SELECT coalesce(sum(s.spent + s.open + s.held), 0), coalesce(sum(s.open + s.held), 0) FROM run r JOIN spend s ON s.run = r.id WHERE r.job = ?", info.ID)
+	if err != nil {
 		return err
 	}
 	err = l.each(func(rows *sql.Rows) error {

@@ -47,17 +47,35 @@ func spentBy(t *testing.T, b Book, job Job, client string, want flotilla.Money) 
 	sound(t, b, job)
 }
 
+// spentOf checks what of that is spent, and what only set aside.
+func spentOf(t *testing.T, b Book, job Job, client string, want, reserved flotilla.Money) {
+	t.Helper()
+	all, err := b.SpentOfClients(t.Context(), Noon)
+	if got, some := all[client]; got != want || some != (want != 0) || err != nil {
+		t.Errorf("clients spent %v, %v; %s %v", all, err, client, want)
+	}
+	if next, err := b.SpentOfClients(t.Context(), Noon.AddDate(0, 0, 1)); len(next) != 0 || err != nil {
+		t.Errorf("on the day after they spent %v, %v", next, err)
+	}
+	info, err := b.Find(t.Context(), job.Name())
+	if err != nil || info.Reserved != reserved || info.Spent != want+reserved {
+		t.Errorf("the job spent %v, of it %v set aside, %v; want %v of %v", info.Spent, info.Reserved, err, reserved, want+reserved)
+	}
+}
+
 func blockDrawn(t *testing.T, b Book) {
 	job := begin(t, b, serving("a", "ada"))
 	id := job.Number()
 	add(t, b, Reserved(id, 7, 1000))
 	spentBy(t, b, job, "ada", 1000)
+	spentOf(t, b, job, "ada", 0, 1000)
 	lost := Ended(id, 1, 2, 200, true)
 	lost.Block, lost.Worst = 7, 200
 	refused := Ended(id, 2, 3, 0, false)
 	refused.Block, refused.Worst = 7, 300
 	add(t, b, Drawn(id, 7, 0, 400, 30), lost, refused)
 	spentBy(t, b, job, "ada", 330) // 30 and 200, and 100 that nobody drew
+	spentOf(t, b, job, "ada", 230, 100)
 	if got, err := b.Grant(t.Context(), id, Noon, 50, 340); err != nil || got.Own != 330 || got.Used != 340 || got.Granted != 340 {
 		t.Errorf("granted %+v, %v", got, err)
 	}
