@@ -31,7 +31,9 @@ func (c *Core) serveQueue(p *pool, q *queue) *lane {
 			look++
 			c.fill(q, look)
 		}
-		if i == 0 && c.now-q.headSince >= c.cfg.HeadPatience {
+		// A head that money holds may be passed for as long as it is held, as other
+		// streams pass it: else lanes stand idle for hours while a batch has the money.
+		if i == 0 && q.wait != LimitBudget && c.now-q.headSince >= c.cfg.HeadPatience {
 			c.holdFor(p, q, 1)
 			return nil
 		}
