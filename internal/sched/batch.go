@@ -29,7 +29,8 @@ type batch struct {
 	lane   *lane
 	rows   int64
 	bytes  int64
-	worst  int64 // nano-dollars reserved
+	worst  int64      // nano-dollars reserved
+	aside  []LedgerID // of its stream, that do not count it
 	step   batchStep
 	state  BatchState // as last polled
 	queued bool       // it counts in its org's queue
@@ -84,20 +85,25 @@ func (c *Core) batchAt(id BatchID) *batch {
 }
 
 // newBatch enters a batch into its org's queue.
-func (c *Core) newBatch(s *stream, l *lane, rows, worst int64) *batch {
+func (c *Core) newBatch(s *stream, l *lane, rows, worst int64, aside ...LedgerID) *batch {
 	c.bat.last++
-	b := &batch{id: c.bat.last, stream: s, lane: l, rows: rows, worst: worst, meant: c.now, lost: Never}
+	b := &batch{id: c.bat.last, stream: s, lane: l, rows: rows, worst: worst, aside: aside, meant: c.now, lost: Never}
 	c.bat.live = append(c.bat.live, b)
-	c.reserve(s, worst)
+	c.reserve(s, worst, aside...)
 	c.enqueue(b)
 	return b
+}
+
+// draws says whether a ledger counts the batch.
+func (b *batch) draws(id LedgerID) bool {
+	return slices.Contains(b.stream.Ledgers, id) && !slices.Contains(b.aside, id)
 }
 
 // forget ends a batch: what it cost is charged, what of its worst case is
 // left is free.
 func (c *Core) forget(b *batch, cost int64) {
 	c.dequeue(b)
-	c.charge(b.stream, b.worst, cost)
+	c.charge(b.stream, b.worst, cost, b.aside...)
 	if p := b.probing; p != nil && p.flying {
 		p.flying = false
 	}

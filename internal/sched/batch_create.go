@@ -24,7 +24,7 @@ func (c *Core) onGathered(e *Gathered) {
 	q.own += rows - b.rows
 	b.rows, b.bytes = rows, e.Bytes
 	if worst := min(max(e.Worst, 0), b.worst); worst < b.worst {
-		c.charge(b.stream, b.worst-worst, 0)
+		c.charge(b.stream, b.worst-worst, 0, b.aside...)
 		b.worst = worst
 	}
 	b.step = batchReady

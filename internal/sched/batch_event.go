@@ -120,6 +120,9 @@ type AdoptBatch struct {
 	// Was is the same batch where a stream of this core that was closed left it
 	// behind: its place and its money are this one's now. 0: none did.
 	Was BatchID `json:",omitempty"`
+	// Aside are ledgers of the stream that do not count this batch: whoever sets
+	// their limits counts it elsewhere.
+	Aside []LedgerID `json:",omitempty"`
 }
 
 // QueueSeen tells how many rows others have in processing in the batch queue

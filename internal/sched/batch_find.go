@@ -62,7 +62,7 @@ func (c *Core) onAdopt(e *AdoptBatch) {
 		c.out.release(ReleaseBatch{Batch: c.bat.last, Lost: true})
 		return
 	}
-	b := c.newBatch(s, l, min(max(e.Rows, 0), mostCount), max(e.Worst, 0))
+	b := c.newBatch(s, l, min(max(e.Rows, 0), mostCount), max(e.Worst, 0), e.Aside...)
 	b.bytes, b.tries = e.Bytes, 1
 	at := max(min(e.CreatedAt, c.now), c.now-batchMemory)
 	b.sent, b.created, b.polled = at, at, c.now

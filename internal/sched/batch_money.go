@@ -38,7 +38,7 @@ func (c *Core) setAffords(s *stream) {
 func (c *Core) affordable(s *stream, id LedgerID, left float64) int64 {
 	l := &c.ledgers[id]
 	sync, batch, known := s.prices()
-	free := float64(l.limit-l.spent) - c.committed(s, l, sync, batch)
+	free := float64(l.limit-l.spent) - c.committed(s, id, sync, batch)
 	if !known {
 		if n := int64(firstShare * max(0, free) / max(1, sync)); s.offered < firstLook {
 			return max(0, min(n, firstLook-s.offered))
@@ -81,15 +81,15 @@ func (c *Core) inBatches(s *stream) (rows int64) {
 
 // committed is what of a ledger's reservations will probably be spent: of the
 // stream's own their mean price, of others' all.
-func (c *Core) committed(s *stream, l *ledger, sync, batch float64) float64 {
+func (c *Core) committed(s *stream, id LedgerID, sync, batch float64) float64 {
 	own, spent := 2*s.worstRow()*float64(s.flying), sync*float64(s.flying)
 	for _, b := range c.bat.live {
-		if b.stream == s {
+		if b.stream == s && b.draws(id) {
 			own += float64(b.worst)
 			spent += batch * float64(b.rows)
 		}
 	}
-	return max(0, float64(l.reserved)-own) + spent
+	return max(0, float64(c.ledgers[id].reserved)-own) + spent
 }
 
 // forBatches is how many rows batches are still to carry: none where no lane

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -108,10 +107,11 @@ func (c *Core) frees(s *stream) bool {
 }
 
 // stuckMoney is what is reserved of a ledger for batches that count as stalled, and
-// whose end was not asked for.
+// whose end was not asked for, or that nobody has taken over yet.
 func (c *Core) stuckMoney(id LedgerID) (nanos int64) {
+	nanos = c.ledgers[id].ahead
 	for _, b := range c.bat.live {
-		if b.stalled && !b.canceling && !b.doomed && slices.Contains(b.stream.Ledgers, id) {
+		if b.stalled && !b.canceling && !b.doomed && b.draws(id) {
 			nanos += b.worst
 		}
 	}

@@ -143,6 +143,9 @@ type Ledger struct {
 	Limit int64 // nano-dollars; negative: no cap
 	Spent int64 // nano-dollars already spent or in doubt when the core starts
 	Final bool  // Limit is never raised: a call whose worst case exceeds it settles OverBudget; else it waits
+	// Ahead is reserved from the start, in nano-dollars, for batches that may be
+	// taken over: see SetLedger.Free.
+	Ahead int64 `json:",omitempty"`
 }
 
 // Call is one request inside the fleet until it settles. The core keeps what

@@ -144,7 +144,7 @@ func (c *Core) applyRare(ev Event) {
 	case *SetCap:
 		c.setCap(e.Group, e.Cap)
 	case *SetLedger:
-		c.setLedger(e.Ledger, e.Limit)
+		c.setLedger(e.Ledger, e.Limit, e.Free)
 	case *Woke:
 		c.onWoke()
 	}

@@ -101,9 +101,12 @@ type SetCap struct {
 }
 
 // SetLedger moves a ledger's limit, in nano-dollars: money granted or taken back.
+// Free is given back of what the ledger was opened with as reserved ahead, no
+// more than is left of it.
 type SetLedger struct {
 	Ledger LedgerID
 	Limit  int64
+	Free   int64 `json:",omitempty"`
 }
 
 // Woke says that the machine slept: mirrored levels and the ramp start anew.

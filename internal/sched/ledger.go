@@ -1,16 +1,20 @@
 package sched
 
+import "slices"
+
 // ledger is money: every attempt reserves its worst case before it is sent, so
 // spent + reserved never exceeds the limit (facts/control.md B.10).
 type ledger struct {
 	limit    int64 // negative: none
 	spent    int64 // known spent, and worst cases in doubt
-	reserved int64 // worst cases in flight
+	reserved int64 // worst cases in flight, and ahead
+	ahead    int64 // of reserved, for batches that may be taken over
 	final    bool
 }
 
 func newLedger(l Ledger) ledger {
-	return ledger{limit: l.Limit, spent: l.Spent, final: l.Final}
+	ahead := max(l.Ahead, 0)
+	return ledger{limit: l.Limit, spent: l.Spent, reserved: ahead, ahead: ahead, final: l.Final}
 }
 
 // Ledger tells a ledger's limit (negative: none), what was spent from it (worst
@@ -56,31 +60,38 @@ func (c *Core) never(s *stream, worst int64) bool {
 	return false
 }
 
-func (c *Core) reserve(s *stream, worst int64) {
+// reserve sets a worst case aside in a stream's ledgers, but for those that do
+// not count it.
+func (c *Core) reserve(s *stream, worst int64, but ...LedgerID) {
 	for _, id := range s.Ledgers {
-		if int(id) < len(c.ledgers) {
+		if int(id) < len(c.ledgers) && !slices.Contains(but, id) {
 			c.ledgers[id].reserved += worst
 		}
 	}
 }
 
 // charge turns a reservation into what the attempt cost; 0 releases it.
-func (c *Core) charge(s *stream, worst, cost int64) {
+func (c *Core) charge(s *stream, worst, cost int64, but ...LedgerID) {
 	c.bat.dirty = c.bat.dirty || c.bat.short
 	s.charged += cost
 	for _, id := range s.Ledgers {
-		if int(id) < len(c.ledgers) {
+		if int(id) < len(c.ledgers) && !slices.Contains(but, id) {
 			c.ledgers[id].reserved -= worst
 			c.ledgers[id].spent += cost
 		}
 	}
 }
 
-func (c *Core) setLedger(id LedgerID, limit int64) {
+func (c *Core) setLedger(id LedgerID, limit, free int64) {
 	if id < 0 || int(id) >= len(c.ledgers) {
 		return
 	}
-	c.ledgers[id].limit = limit
+	l := &c.ledgers[id]
+	l.limit = limit
+	free = min(max(free, 0), l.ahead)
+	l.ahead -= free
+	l.reserved -= free
+	c.bat.dirty = c.bat.dirty || c.bat.short && free > 0
 	for _, s := range c.streams {
 		if s.bat != nil {
 			s.bat.wanting = false

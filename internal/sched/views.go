@@ -134,7 +134,7 @@ func (c *Core) stuck(q *queue) bool {
 		return false
 	}
 	l := &c.ledgers[q.ledger]
-	return l.limit >= 0 && (l.reserved == 0 || l.spent+q.needs > l.limit)
+	return l.limit >= 0 && (l.reserved == l.ahead || l.spent+q.needs > l.limit)
 }
 
 // allClosed says whether every lane that could take a queue's calls is closed,
