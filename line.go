@@ -35,11 +35,10 @@ type Line struct {
 	capped bool // money is: what has no worst case is not sent
 
 	// The loop's.
-	money  blocks
-	row    int // of the next call, from opt.FirstRow
-	lazy   []Record
-	flush  time.Duration // when lazy is to be written
-	ending bool          // its last records are on their way
+	money blocks
+	row   int // of the next call, from opt.FirstRow
+	lazy  []Record
+	flush time.Duration // when lazy is to be written
 }
 
 // Call is one request of a Line.

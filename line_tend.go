@@ -39,15 +39,13 @@ func (f *Fleet) tendLine(now time.Duration, s *stream) time.Duration {
 
 // finishLine ends a closed line, once its last records are durable.
 func (f *Fleet) finishLine(s *stream) {
-	if s.line.ending {
+	if s.ending {
 		return
 	}
-	s.line.ending = true
+	s.ending = true
 	f.flushLine(s.line)
 	f.rememberLanes(&s.tally)
-	f.commits.put(entry{bare: true, then: func(error) {
-		f.inbox.put(message{run: func(time.Duration) { close(s.finished) }})
-	}})
+	f.endDurable(s)
 }
 
 // neverPaid says which cap can never pay a call's worst case, whatever else is

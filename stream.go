@@ -76,6 +76,7 @@ type stream struct {
 	eof      bool // the source has no more rows, and none can come back
 	held     bool // paused for undelivered results
 	closed   bool // nothing new is sent
+	ending   bool // its last records are on their way
 	cause    Cause
 	err      error
 	budget   *BudgetExceededError // with CapReached

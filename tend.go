@@ -144,8 +144,13 @@ func (f *Fleet) shutOut(now time.Duration, s *stream, view sched.StreamView) tim
 	return limit
 }
 
-// finish ends a stream and lets Carry return.
+// finish ends a stream, and lets Carry return once its last records are durable:
+// what keeps them for its job is given back then.
 func (f *Fleet) finish(now time.Duration, s *stream) {
+	if s.ending {
+		return
+	}
+	s.ending = true
 	if !s.closed {
 		s.closed, s.cause = true, Finished
 		f.step(now, &sched.CloseStream{Stream: s.id})
@@ -160,7 +165,20 @@ func (f *Fleet) finish(now time.Duration, s *stream) {
 	s.report = f.reportOn(now, s)
 	f.rememberLanes(&s.tally)
 	s.deliveries.close()
-	close(s.finished)
+	f.endDurable(s)
+}
+
+// endDurable marks a stream as ended once all records up to here are durable, or
+// the store has failed.
+func (f *Fleet) endDurable(s *stream) {
+	f.commits.put(entry{bare: true, then: func(err error) {
+		f.inbox.put(message{run: func(time.Duration) {
+			if err != nil && s.err == nil {
+				s.err, s.report.Cause = err, Stopped
+			}
+			close(s.finished)
+		}})
+	}})
 }
 
 // capError says which cap holds a call.
