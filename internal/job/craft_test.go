@@ -174,7 +174,7 @@ func (b *bench) pollLines() map[string]string {
 		if out[key] != "" {
 			b.t.Errorf("%s stands twice", key)
 		}
-		out[key] = v.Get("poll").Raw + " " + v.Get("flotilla.body").Str + " " + v.Get("flotilla.cost_usd").Raw
+		out[key] = v.Get("poll").Raw + " " + v.Get("flotilla.retried").Str + " " + v.Get("flotilla.body").Str + " " + v.Get("flotilla.cost_usd").Raw
 	}
 	return out
 }

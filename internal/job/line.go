@@ -20,7 +20,7 @@ type liner struct {
 }
 
 // lineOf appends the line of a settled call, with its line break. r is the
-// call's row; retried is why it was sent again, or empty.
+// call's row; retried is why it was sent again, where that is not the craft's doing.
 func (l *liner) lineOf(dst []byte, a *Answer, r *record, retried string) ([]byte, error) {
 	id, err := l.x.id(a.Row, r)
 	if err != nil {
@@ -38,6 +38,9 @@ func (l *liner) lineOf(dst []byte, a *Answer, r *record, retried string) ([]byte
 		dst = l.appendInput(dst, r)
 	}
 	dst = appendManner(dst, l.manner(a))
+	if c := l.chains.of(l.x, a.Row); c != nil && retried == "" && len(c.tried) > 0 {
+		retried = c.tried[len(c.tried)-1]
+	}
 	if retried != "" {
 		dst = append(dst, `,"retried":`...)
 		dst = appendString(dst, retried)

@@ -207,7 +207,7 @@ func (s *source) askAnew(a *Answer, r *resend) (bool, error) {
 	if next == nil || err != nil {
 		return false, err
 	}
-	next.why, next.was = r.why, r.was
+	next.was = r.was
 	s.in(a.Row)
 	delete(s.back, a.Row)
 	s.again[a.Row] = *next

@@ -178,10 +178,10 @@ func (w *writer) settle(a *Answer, why string) error {
 // superseded takes in an answer whose place a later one has taken. A run that
 // was killed may have left its line in OUT, and the line does not tell.
 func (w *writer) superseded(a *Answer) {
-	w.retried[a.Row] = w.x.build.retryOf(w.x.ask(a.Row), a)
 	if w.x.build.craft != nil && !w.chains.doubtful(a) {
 		return // its line, if there is one, is known by its body
 	}
+	w.retried[a.Row] = w.x.build.retryOf(w.x.ask(a.Row), a)
 	if w.old.has.has(a.Row) {
 		w.old.stale.add(a.Row)
 		w.old.amend = true
