@@ -59,13 +59,23 @@ type batchRow struct {
 	inDoubt     bool
 	done        bool // it has an outcome, or is to be given back
 	back        bool // it is to be given back
+	metered     bool // its worst case bounds nothing: see billed
 }
 
 func newBatchRow(r *Row) batchRow {
 	return batchRow{
 		index: r.Index, model: r.Facts.Model, hash: r.Facts.Hash, body: r.Facts.Body, worst: r.Facts.Worst.ByBatch(),
 		size: clampInt(r.Facts.Size), nth: clampInt(r.Nth), failed: clampInt(r.Failed), inDoubt: r.InDoubt,
+		metered: r.Facts.Metered != "",
 	}
+}
+
+// bound is the row's worst case as billed goes by it.
+func (r *batchRow) bound() Money {
+	if r.metered {
+		return 0
+	}
+	return r.worst
 }
 
 // batchTally sums what a batch's results say, over all downloads of them.

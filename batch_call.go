@@ -3,7 +3,6 @@ package flotilla
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -57,7 +56,7 @@ func (f *Fleet) batchAnswer(org *orgState, req *http.Request, trace *sendTrace) 
 		r.failure, r.err = sched.Cut, ErrOurselves
 		return r
 	}
-	r.body, err = io.ReadAll(io.LimitReader(resp.Body, maxPage))
+	r.body, err = readBody(resp, maxPage)
 	if err != nil {
 		r.failure, r.err = trace.failure(err), errors.New(f.redact(err.Error()))
 		if r.status/100 == 2 {

@@ -33,10 +33,11 @@ func (f *Fleet) takeRow(now time.Duration, b *batch, r *batchRow, a *rowAnswer, 
 }
 
 func (f *Fleet) rowSucceeded(now time.Duration, b *batch, r *batchRow, a *rowAnswer, emulated string) {
-	usage := usageOf(a.facts)
-	usage.Batch = true // it came by batch, whatever its service_tier says
+	said := usageOf(a.facts)
+	said.Batch = true // it came by batch, whatever its service_tier says
 	model, _ := f.prices.Lookup(r.model)
-	cost := model.Cost(usage)
+	usage, cost, beyond := billed(model, said, r.bound())
+	f.tellBeyond(now, &f.lanes[b.lane], beyond)
 	t := &b.tally
 	t.succeeded++
 	t.cost += cost

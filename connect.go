@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -259,7 +258,7 @@ func (f *Fleet) greetOnce(ctx context.Context, r *hello) error {
 		return &TransportError{Err: fmt.Errorf("reading the models of %s: %s", r.org.Title(), f.redact(err.Error()))}
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	body, err := readBody(resp, maxError)
 	if err != nil {
 		return &TransportError{Err: fmt.Errorf("reading the models of %s: %s", r.org.Title(), f.redact(err.Error()))}
 	}

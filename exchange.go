@@ -29,6 +29,7 @@ type answer struct {
 	status     int
 	message    []byte // the Message on one line, of a Done
 	usage      price.Usage
+	beyond     Money // what a usage that cannot be right would cost; 0: it can
 	stopReason string
 	emulated   string
 	api        *APIError
@@ -158,6 +159,9 @@ func (f *Fleet) exchange(a *attempt) answer {
 // readBody reads an answer up to a length: where the header tells how long it
 // is, into a buffer of that size.
 func readBody(resp *http.Response, longest int64) ([]byte, error) {
+	if resp.StatusCode < http.StatusOK {
+		return nil, nil // 101: what follows is no body, and need not end
+	}
 	n := resp.ContentLength
 	if n <= 0 || n > longest {
 		return io.ReadAll(io.LimitReader(resp.Body, longest))
@@ -224,11 +228,10 @@ func (f *Fleet) notAMessage(a *attempt, resp *http.Response, data []byte, err er
 }
 
 func (f *Fleet) success(a *attempt, resp *http.Response, message []byte, m wire.MessageFacts) answer {
-	usage := usageOf(m)
 	model, _ := f.prices.Lookup(a.call.row.Facts.Model)
-	cost := model.Cost(usage)
+	usage, cost, beyond := billed(model, usageOf(m), a.call.row.bound())
 	return answer{
-		status: http.StatusOK, message: oneLine(message), usage: usage, stopReason: m.StopReason,
+		status: http.StatusOK, message: oneLine(message), usage: usage, beyond: beyond, stopReason: m.StopReason,
 		emulated: resp.Header.Get(emulatedHeader),
 		done: &sched.Done{
 			Attempt: a.id, Cost: int64(cost), Reading: reading(resp.Header),

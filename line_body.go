@@ -24,6 +24,7 @@ type streamBody struct {
 	// The reader's: what was read before it was handed over, and what came with it.
 	ahead    []byte
 	aheadErr error
+	draining bool // the answer is whole: until is near
 
 	mu     sync.Mutex
 	asm    wire.Assembler
@@ -100,9 +101,13 @@ func (lc *lineCall) noStream(a *attempt, resp *http.Response, b *streamBody) (*A
 }
 
 // fetch reads from the connection; its silence is bounded only while somebody
-// wants more.
+// wants more. What follows a whole answer is waited for a moment, so that the
+// connection can carry the next call; one that is kept open ends the answer too.
 func (b *streamBody) fetch(p []byte) (int, error) {
 	f := b.lc.line.fleet
+	if b.asm.Ended() && !b.draining {
+		b.draining, b.until = true, f.clock.now()+time.Duration(float64(drainTime)*f.clock.speed)
+	}
 	b.a.patience.Reset(f.clock.real(max(min(streamIdle, b.until-f.clock.now()), time.Nanosecond)))
 	defer b.a.patience.Stop()
 	return b.resp.Body.Read(p)
@@ -202,9 +207,8 @@ func (b *streamBody) breakOff(ans answer) {
 		res.Err = &TransportError{Err: ans.err, InDoubt: ans.inDoubt(), Attempts: a.try}
 	}
 	if b.asm.Started() {
-		a.answer.usage = usageOf(b.asm.Facts())
 		model, _ := f.prices.Lookup(b.lc.Facts.Model)
-		a.estimate = model.Cost(a.answer.usage)
+		a.answer.usage, a.estimate, a.answer.beyond = billed(model, usageOf(b.asm.Facts()), a.call.row.bound())
 		res.Estimated, res.Usage = true, a.answer.usage
 		res.Cost += a.estimate
 	} else {

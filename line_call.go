@@ -235,7 +235,7 @@ func (f *Fleet) lineEnded(now time.Duration, c *call, a *attempt) {
 	switch {
 	case a.answer.succeeded():
 	case a.answer.source != nil && lc.verdict == nil:
-		f.takeBack(now, c, &TransportError{Err: a.answer.source})
+		f.takeBack(now, c, &TransportError{Err: a.answer.source, Attempts: lc.tries})
 	case a.handed:
 		f.takeBack(now, c, lc.verdict)
 	}

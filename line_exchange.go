@@ -55,6 +55,10 @@ func (lc *lineCall) failed(a *attempt, ans answer) (*Answer, error) {
 // what the caller is given.
 func (lc *lineCall) refused(a *attempt, resp *http.Response) (*Answer, error) {
 	f := lc.line.fleet
+	if ans, ok := f.redirected(a, resp); ok {
+		_ = resp.Body.Close()
+		return lc.failed(a, ans)
+	}
 	data, err := readBody(resp, maxError)
 	_ = resp.Body.Close()
 	var ans answer

@@ -18,8 +18,9 @@ type laneState struct {
 	org   *orgState
 	pool  *poolState
 	tier  sched.Tier
-	group *group // nil for the batch tier
-	cost  Money  // of all attempts on it, worst cases in doubt included
+	group *group        // nil for the batch tier
+	cost  Money         // of all attempts on it, worst cases in doubt included
+	told  time.Duration // when people were told of usage that cannot be right; 0: never
 }
 
 // limit is the etiquette cap on what a lane may have in flight; 0: it has none.

@@ -38,6 +38,7 @@ const (
 	DailyLearned                    // the rolling daily cap is about Value tokens
 	MachineSlept                    // the machine slept; connections were dropped
 	StoreFailed                     // the store gave an error; nothing more is sent
+	UsageBeyond                     // an answer says that it used Value dollars, beyond what its request can cost: its worst case is booked
 
 	// Of batches; Value is how many rows the batch carries.
 	BatchPlaced   // the provider has it

@@ -45,6 +45,7 @@ func (f *Fleet) classOf(a *attempt, before judgement) string {
 func (f *Fleet) observe(now time.Duration, a *attempt, before judgement) {
 	l := &f.lanes[a.lane]
 	l.cost += a.charged()
+	f.tellBeyond(now, l, a.answer.beyond)
 	if f.cfg.Observe == nil {
 		return
 	}

@@ -111,6 +111,7 @@ func saying(err error) (*Answer, error) {
 	var budget *BudgetExceededError
 	var model *UnknownModelError
 	var bad *RequestError
+	var redirect *RedirectError
 	var broken *TransportError
 	switch {
 	case errors.As(err, &wait):
@@ -123,6 +124,10 @@ func saying(err error) (*Answer, error) {
 		return said(http.StatusNotFound, "not_found_error", "model: "+model.Model+" (no price is known for it)"), nil
 	case errors.As(err, &bad):
 		return said(http.StatusBadRequest, "invalid_request_error", err.Error()), nil
+	case errors.As(err, &redirect):
+		a := said(http.StatusBadGateway, "api_error", err.Error())
+		a.Header.Set("x-should-retry", "false")
+		return a, nil
 	case errors.As(err, &broken) && broken.InDoubt:
 		a := said(http.StatusGatewayTimeout, "timeout_error", "no answer arrived, and whether the request was billed is unknown: "+err.Error())
 		a.Header.Set("x-should-retry", "false")

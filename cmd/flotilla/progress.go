@@ -334,5 +334,5 @@ func nameOf(kind flotilla.NoticeKind) string {
 var noticeKinds = map[flotilla.NoticeKind]string{
 	flotilla.LaneParked: "lane_parked", flotilla.LaneReopened: "lane_reopened", flotilla.ColleagueSeen: "colleague",
 	flotilla.CeilingChosen: "ceiling", flotilla.WindowChanged: "window", flotilla.DailyLearned: "daily_cap",
-	flotilla.MachineSlept: "machine_slept", flotilla.StoreFailed: "store_failed",
+	flotilla.MachineSlept: "machine_slept", flotilla.StoreFailed: "store_failed", flotilla.UsageBeyond: "usage_beyond",
 }

@@ -236,6 +236,8 @@ func noticeText(n *flotilla.Notice) string {
 		return "this machine slept: connections are made anew, the deadline stays"
 	case flotilla.StoreFailed:
 		return "the journal cannot be written: nothing more is sent"
+	case flotilla.UsageBeyond:
+		return fmt.Sprintf("%s: an answer says that it used tokens for $%.2f, more than its request can cost: its worst case is booked", org, n.Value)
 	}
 	return batchNoticeText(n)
 }
