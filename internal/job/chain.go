@@ -95,7 +95,7 @@ func (r *Run) pass(a *Answer) error {
 func (r *Run) match(a *Answer) error {
 	c, e := r.chains[a.Row], r.x.row(a.Row)
 	switch a.Hash {
-	case c.hash:
+	case c.hash, [16]byte{}: // a canceled call says no body
 		return nil
 	case e.key:
 		c.tried, c.body, c.hash, c.short = nil, nil, e.key, e.body
