@@ -6,6 +6,7 @@
 //	go run . -sdk-tests     the Go SDK's own tests, against the emulator
 //	go run . -rerun         a script under serve -- that is killed and run again
 //	go run . -restart       a gateway that is restarted under a script
+//	go run . -examples      what is in examples/, and the recipes of the pages
 //
 // It installs the SDKs, pinned, into a cache of the user (FLOTILLA_CONFORMANCE_CACHE
 // names another place). Where python3 or npm is missing it says so and ends with

@@ -55,11 +55,17 @@ func (r *run) golang(ctx context.Context) (suite, error) {
 }
 
 func (r *run) python(ctx context.Context) (suite, error) {
+	s, err := r.pythonOf(ctx, filepath.Join(r.home, "python"))
+	s.args = append(s.args, "main.py")
+	return s, err
+}
+
+// pythonOf is an interpreter with what the requirements.txt of a directory pins.
+func (r *run) pythonOf(ctx context.Context, src string) (suite, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		return suite{}, &missingError{"there is no python3"}
 	}
-	src := filepath.Join(r.home, "python")
 	pins := filepath.Join(src, "requirements.txt")
 	dir, err := r.cached(ctx, "python", []string{pins}, func(dir string) error {
 		if err := r.do(ctx, dir, nil, python, "-m", "venv", "venv"); err != nil {
@@ -71,13 +77,20 @@ func (r *run) python(ctx context.Context) (suite, error) {
 		return suite{}, err
 	}
 	return suite{
-		dir: src, args: []string{filepath.Join(dir, "venv", "bin", "python"), "main.py"},
+		dir: src, args: []string{filepath.Join(dir, "venv", "bin", "python")},
 		env: []string{"PYTHONDONTWRITEBYTECODE=1"},
 	}, nil
 }
 
-// typescript runs in a copy, since Node looks for packages beside the file.
 func (r *run) typescript(ctx context.Context) (suite, error) {
+	s, err := r.typescriptOf(ctx, filepath.Join(r.home, "typescript"), "conformance")
+	s.args = append(s.args, "main.mjs")
+	return s, err
+}
+
+// typescriptOf runs in a copy of a directory, with what its package-lock.json
+// pins, since Node looks for packages beside the file.
+func (r *run) typescriptOf(ctx context.Context, src, name string) (suite, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return suite{}, &missingError{"there is no node"}
@@ -86,7 +99,6 @@ func (r *run) typescript(ctx context.Context) (suite, error) {
 	if err != nil {
 		return suite{}, &missingError{"there is no npm"}
 	}
-	src := filepath.Join(r.home, "typescript")
 	pins := []string{filepath.Join(src, "package.json"), filepath.Join(src, "package-lock.json")}
 	dir, err := r.cached(ctx, "typescript", pins, func(dir string) error {
 		for _, p := range pins {
@@ -99,14 +111,14 @@ func (r *run) typescript(ctx context.Context) (suite, error) {
 	if err != nil {
 		return suite{}, err
 	}
-	here := filepath.Join(r.scratch, "typescript")
+	here := filepath.Join(r.scratch, "typescript-"+name)
 	if err := os.CopyFS(here, os.DirFS(src)); err != nil {
 		return suite{}, err
 	}
 	if err := os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(here, "node_modules")); err != nil {
 		return suite{}, err
 	}
-	return suite{dir: here, args: []string{node, "main.mjs"}}, nil
+	return suite{dir: here, args: []string{node}}, nil
 }
 
 // cached is a directory that what is pinned was installed into, once for each

@@ -30,6 +30,7 @@ type run struct {
 	tests   bool
 	rerun   bool
 	renew   bool
+	show    bool
 
 	home    string // this directory
 	scratch string // gone at the end
@@ -61,6 +62,7 @@ func mainly(ctx context.Context, args []string) (err error) {
 	fs.BoolVar(&r.tests, "sdk-tests", false, "run the Go SDK's own tests")
 	fs.BoolVar(&r.rerun, "rerun", false, "kill a script under serve, and run it again")
 	fs.BoolVar(&r.renew, "restart", false, "restart the gateway under a script")
+	fs.BoolVar(&r.show, "examples", false, "run the examples, and the recipes of the pages that are in Python")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -79,6 +81,8 @@ func mainly(ctx context.Context, args []string) (err error) {
 		return r.reruns(ctx)
 	case r.renew:
 		return r.restarts(ctx)
+	case r.show:
+		return r.examples(ctx)
 	}
 	return r.compareSuites(ctx)
 }

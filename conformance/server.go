@@ -37,8 +37,12 @@ func (t *target) stop() error {
 
 // direct is an emulator alone.
 func (r *run) direct(ctx context.Context) (*target, error) {
+	return r.emulated(ctx, filepath.Join(r.home, "scenario.yaml"))
+}
+
+func (r *run) emulated(ctx context.Context, scenario string) (*target, error) {
 	t := &target{name: "direct", key: "sk-ant-emulated-high"}
-	p, err := r.start(ctx, "emulator", nil, "emulate", "--listen", "127.0.0.1:0", "--scenario", filepath.Join(r.home, "scenario.yaml"))
+	p, err := r.start(ctx, "emulator", nil, "emulate", "--listen", "127.0.0.1:0", "--scenario", scenario)
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ class Judgement:
     """All verdicts, in the order of the completions, and flotilla's summary of them."""
 
     verdicts: list
-    summary: dict  # summary["judge"] has means, intervals, agreement (docs/judge.md)
+    summary: dict  # summary["judge"] has means, intervals, agreement (docs/judge.md); of no rows {}
 
     def scores(self):
         """Score by id, of one judge without repeats; None where there is no score."""
@@ -150,26 +150,22 @@ def dispatch_calls(
     deadline   seconds, a timedelta, a datetime, or as flotilla has it ("2h", "08:00");
                nothing is sent after it
     cost_pref  fast, balanced or cheap
-    system, params (a dict: temperature, tools …), max_tokens  for items that do not say
+    max_tokens, system, params  for items that do not say; params is a dict of any
+               other fields of a body: temperature, tools, thinking, output_config …
     max_spend  a cap in dollars, never gone over
     journal    its file; otherwise the nearest .flotilla
     progress   False: flotilla says nothing on standard error
     flags      more flags of flotilla run, such as ["--tier", "batch"]
     """
+    common = {"model": model, "max_tokens": max_tokens, **({} if system is None else {"system": system}), **(params or {})}
     rows, ids = [], {}
     for i, item in enumerate(items):
-        row = {"prompt": item} if isinstance(item, str) else dict(item)
-        known = _name(ids, row.pop("id", i))
-        if "prompt" in row:
-            row["messages"] = [{"role": "user", "content": row.pop("prompt")}]
-        rows.append({"custom_id": known, "params": row})
-    args = ["run", "-", "--model", model, "--max-tokens", str(max_tokens)]
-    if system is not None:
-        # A template: what looks like one in it is meant as it stands.
-        args += ["--system", _literal(system)]
-    if params:
-        args += ["--params", json.dumps(_literal(params))]
-    args += _route(deadline, cost_pref, max_spend, journal) + list(flags)
+        body = {"prompt": item} if isinstance(item, str) else dict(item)
+        known = _name(ids, body.pop("id", i))
+        if "prompt" in body:
+            body["messages"] = [{"role": "user", "content": body.pop("prompt")}]
+        rows.append({"custom_id": known, "params": {**common, **body}})
+    args = ["run", "-", *_route(deadline, cost_pref, max_spend, journal), *flags]
     return _Calls(_Job(args, rows, ids, progress))
 
 
@@ -213,7 +209,7 @@ def judge_completions_batch(
         args += _route(deadline, cost_pref, max_spend, journal) + list(flags)
         job = _Job(args, rows, ids, progress)
         verdicts = [job.verdict(line) for line in job.lines()]
-        told = json.loads(summary.read_text())
+        told = json.loads(summary.read_text()) if rows else {}
     place = {original: i for i, original in enumerate(ids.values())}
     verdicts.sort(key=lambda v: place[v.id])
     return Judgement(verdicts, told)
@@ -229,15 +225,6 @@ def _name(ids, original):
         raise ValueError(f"two items have the id {known}")
     ids[known] = original
     return known
-
-
-def _literal(value):
-    """The value, such that flotilla's templates leave every text in it as it is."""
-    if isinstance(value, str):
-        return value.replace("{{", '{{"{{"}}')
-    if isinstance(value, dict):
-        return {k: _literal(v) for k, v in value.items()}
-    return [_literal(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def _route(deadline, cost_pref, max_spend, journal):
@@ -260,6 +247,7 @@ class _Job:
     def __init__(self, args, rows, ids, progress):
         self.args, self.rows, self.ids, self.progress = args, rows, ids, progress
         self.process = None
+        self.stopping = False
         self.said = []  # its errors and hints
 
     def call(self, line):
@@ -296,6 +284,8 @@ class _Job:
         listener = threading.Thread(target=self._listen, daemon=True)
         listener.start()
         settled = set()
+        if self.stopping:  # by another thread, before there was a process
+            self.stop()
         try:
             self._feed()
             for line in self.process.stdout:  # bytes: a line ends at LF, whatever stands in it
@@ -321,6 +311,7 @@ class _Job:
 
     def stop(self):
         """Lets what is in flight settle, for 20 s at most; nothing new is sent."""
+        self.stopping = True
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
 
