@@ -30,6 +30,7 @@ type StreamState struct {
 	Spent      Money         // by its attempts since it began, worst cases in doubt included; by batch, too
 	Cap        Money         // its MaxSpend; negative: none
 	Paused     bool
+	HeldBy     string // a cap that holds its next call: "cap", its own; "budget", one that it shares; empty: none does
 }
 
 // BatchState is a batch as it stands.
@@ -187,6 +188,13 @@ func (f *Fleet) streamStates(now time.Duration) []StreamState {
 		if st.ledger >= 0 {
 			limit, _, _ := f.core.Ledger(st.ledger)
 			s.Cap = Money(limit)
+		}
+		switch {
+		case v.Ledger < 0:
+		case v.Ledger == st.ledger:
+			s.HeldBy = "cap"
+		default:
+			s.HeldBy = "budget"
 		}
 		states = append(states, s)
 	}

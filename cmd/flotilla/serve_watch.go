@@ -13,7 +13,7 @@ import (
 
 // watch lets the metrics look at what was opened.
 func (v *server) watch() {
-	w := gateway.Watched{Snapshot: v.fleet.Snapshot, Spent: v.budgets.Spent}
+	w := gateway.Watched{Snapshot: v.fleet.Snapshot, Spent: v.spentToday}
 	if v.pot != nil {
 		w.Pot = v.pot
 	}
@@ -26,7 +26,7 @@ func (v *server) openBoard(ctx context.Context, mark string) error {
 		return nil
 	}
 	return v.board.open(ctx, &v.crew, mark, "serve", func(c *dashboard.Config) {
-		c.Pot, c.Clients, c.Hosts = v.pot, v.clientStates, v.flags.allowHosts
+		c.Pot, c.Clients, c.Held, c.Hosts = v.pot, v.clientStates, v.gateway.Held, v.flags.allowHosts
 	})
 }
 
@@ -60,17 +60,35 @@ func (v *server) clientStates(ctx context.Context) []dashboard.ClientState {
 			}
 		}
 	}
-	for name, spent := range v.budgets.Spent(ctx) {
-		of(name).SpentToday = spent
-	}
 	for name, n := range v.tally.calls() {
 		of(name).Calls = n
+	}
+	spent, err := v.journal.SpentOfClients(ctx, v.fleet.Now())
+	for name, money := range spent {
+		of(name).SpentToday = &money
+	}
+	for _, c := range states {
+		if c.SpentToday == nil && err == nil {
+			c.SpentToday = new(flotilla.Money) // nothing
+		}
 	}
 	out := make([]dashboard.ClientState, 0, len(states))
 	for _, name := range slices.Sorted(maps.Keys(states)) {
 		out = append(out, *states[name])
 	}
 	return out
+}
+
+// spentToday is what clients have spent of the local day, in whatever process.
+// Empty where the journal does not say.
+func (v *server) spentToday(ctx context.Context) map[string]flotilla.Money {
+	spent := map[string]flotilla.Money{}
+	for _, c := range v.clientStates(ctx) {
+		if c.SpentToday != nil {
+			spent[c.Name] = *c.SpentToday
+		}
+	}
+	return spent
 }
 
 // observed is told of every attempt that has ended.

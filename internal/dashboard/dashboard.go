@@ -32,6 +32,10 @@ type Config struct {
 	Pause func(org, pool, tier string, paused bool) error
 	// Clients are the gateway's; nil: there is no gateway.
 	Clients func(ctx context.Context) []ClientState
+	// Held says what a job waits for that the gateway takes up again by itself:
+	// "cap", "budget", "closed" (its lanes are), "elsewhere" (another process has
+	// it) or "fault"; empty: it does not wait. nil: there is no gateway.
+	Held func(job int64) string
 	// Pot is the money that everything in this process shares; nil: there is no
 	// common cap.
 	Pot *flotilla.Pot
@@ -57,9 +61,9 @@ type ClientState struct {
 	Weight      float64
 	Queued      int // calls that wait
 	InFlight    int
-	SpentToday  flotilla.Money // since local midnight, worst cases in doubt included
-	LimitPerDay flotilla.Money // 0: none
-	Calls       int64          // since this process began
+	SpentToday  *flotilla.Money // since local midnight, worst cases in doubt included; nil: not known
+	LimitPerDay flotilla.Money  // 0: none
+	Calls       int64           // since this process began
 }
 
 // Dashboard answers requests for pages and their data. It is an http.Handler.
@@ -92,7 +96,7 @@ func New(ctx context.Context, cfg Config) (*Dashboard, error) {
 	}
 	d := &Dashboard{
 		cfg: cfg, base: "/" + strings.Trim(cfg.Base, "/"), began: cfg.Now(),
-		series: newSeries(), calls: newCallLog(), hub: newHub(), jobs: newJobDesk(cfg.Journal, cfg.Live), lab: &labShelf{},
+		series: newSeries(), calls: newCallLog(), hub: newHub(), jobs: newJobDesk(&cfg), lab: &labShelf{},
 		done: make(chan struct{}),
 	}
 	if d.base != "/" {

@@ -31,6 +31,7 @@ const indexLife = 10 * time.Minute
 type jobDesk struct {
 	journal *journal.Journal
 	live    func(jobKey string) (job.RowReader, bool)
+	held    func(job int64) string // nil: there is no gateway
 
 	mu     sync.Mutex
 	infos  []journal.JobInfo
@@ -59,8 +60,8 @@ type jobView struct {
 	text textIndex
 }
 
-func newJobDesk(j *journal.Journal, live func(string) (job.RowReader, bool)) *jobDesk {
-	d := &jobDesk{journal: j, live: live, ended: map[int64]endedCounts{}, views: map[int64]*jobView{}}
+func newJobDesk(cfg *Config) *jobDesk {
+	d := &jobDesk{journal: cfg.Journal, live: cfg.Live, held: cfg.Held, ended: map[int64]endedCounts{}, views: map[int64]*jobView{}}
 	d.ctx, d.stop = context.WithCancel(context.Background())
 	return d
 }

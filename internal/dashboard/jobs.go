@@ -26,10 +26,13 @@ type jobJSON struct {
 	Pending   int `json:"pending"`
 	InBatches int `json:"in_batches"` // of pending: rows at the provider
 
-	State  string          `json:"state"`  // running, paused, canceling, interrupted, stopped or finished
-	Signal *string         `json:"signal"` // pause or cancel; null: nothing was asked of it
-	Spent  flotilla.Money  `json:"spent_usd"`
-	Cap    *flotilla.Money `json:"cap_usd"` // null: none, or not known
+	State    string          `json:"state"`        // running, waiting, paused, canceling, interrupted, stopped or finished
+	Held     *string         `json:"held"`         // what keeps its next row from going, as Config.Held names it; null: nothing, or not known
+	Signal   *string         `json:"signal"`       // pause or cancel; null: nothing was asked of it
+	Spent    flotilla.Money  `json:"spent_usd"`    // settled and reserved: what counts against a cap
+	Settled  flotilla.Money  `json:"settled_usd"`  // by what has ended, worst cases in doubt included
+	Reserved flotilla.Money  `json:"reserved_usd"` // for what is under way, at its worst
+	Cap      *flotilla.Money `json:"cap_usd"`      // null: none, or not known
 
 	Created time.Time  `json:"created"`
 	Ended   *time.Time `json:"ended"`
@@ -85,10 +88,11 @@ func (d *jobDesk) job(ctx context.Context, info *journal.JobInfo, now time.Time,
 	}
 	j := jobJSON{
 		Key: info.Key, Kind: info.Kind, Client: some(info.Client), Command: info.Command, Emulated: some(info.Realm.Emulated), N: info.N,
-		State: stateOf(info), Signal: some(signalNames[info.Signal]), Spent: info.Spent, Cap: capOf(info, s),
+		State: stateOf(info), Signal: some(signalNames[info.Signal]), Spent: info.Spent, Settled: info.Spent - info.Reserved, Reserved: info.Reserved, Cap: capOf(info, s),
 		Created: info.Created.UTC(), Ended: someTime(info.Ended), Controllable: controllable(info),
 	}
 	j.count(c)
+	j.heldBy(d.heldBy(info, s))
 	if info.Holder != nil {
 		d.goesOn(&j, info, now, s, speed)
 	}

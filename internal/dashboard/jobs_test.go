@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -43,7 +44,7 @@ func TestJobsAsTheySettle(t *testing.T) {
 	}
 	want := jobJSON{
 		Key: j.Key, Kind: "batch", Client: some("ada"), Command: "flotilla run rows.jsonl", N: 5, Succeeded: 2, Pending: 3, State: "running",
-		Spent: 2_000_000, Controllable: true,
+		Spent: 2_000_000, Settled: 2_000_000, Controllable: true,
 	}
 	got := one()
 	want.Created = got.Created
@@ -65,6 +66,70 @@ func TestJobsAsTheySettle(t *testing.T) {
 	}
 	if got := one(); got.State != "stopped" || got.Pending != 2 || got.Ended == nil || *got.Cap != flotilla.USD(7) || got.Controllable {
 		t.Errorf("ended: %+v", got)
+	}
+}
+
+// What is set aside for rows under way is told apart from what rows have cost.
+func TestMoneySetAside(t *testing.T) {
+	s := newShop(t, nil)
+	j := s.begin(5, nil)
+	s.settle(j, 0, "yes", "end_turn")
+	s.append(flotilla.Record{
+		Kind: flotilla.IntentRecord, Job: j.ID, Row: 1, Attempt: 99, At: epoch, Org: "high", Pool: "haiku-4.5", Tier: "sync", Model: "claude-haiku-4-5", Worst: 5_000_000,
+	})
+	if got := read[state](s, "state").Jobs[0]; got.Settled != 1_000_000 || got.Reserved != 5_000_000 || got.Spent != 6_000_000 {
+		t.Errorf("%v settled, %v set aside, %v in all", got.Settled, got.Reserved, got.Spent)
+	}
+}
+
+// A job that a cap holds says so; one that the gateway takes up again by itself
+// waits, though no process has it.
+func TestWhatHoldsAJob(t *testing.T) {
+	var id int64
+	s := newShop(t, func(c *Config) {
+		c.Held = func(job int64) string {
+			if job == id {
+				return "budget"
+			}
+			return ""
+		}
+	})
+	j := s.begin(5, nil)
+	info := journal.JobInfo{ID: j.ID, State: journal.Running}
+	for want, streams := range map[string][]flotilla.StreamState{
+		"":       {{Job: j.ID}, {Job: j.ID + 1, HeldBy: "cap"}},
+		"cap":    {{Job: j.ID, HeldBy: "cap"}},
+		"budget": {{Job: j.ID + 1}, {Job: j.ID, HeldBy: "budget"}},
+	} {
+		if got := s.dash.jobs.heldBy(&info, &flotilla.Snapshot{Streams: streams}); got != want {
+			t.Errorf("held by %q, want %q", got, want)
+		}
+	}
+	s.settle(j, 0, "yes", "end_turn")
+	if err := j.End(t.Context(), journal.Stopped, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := read[state](s, "state").Jobs[0]; got.State != "stopped" || got.Held != nil {
+		t.Errorf("it is %s, held by %v", got.State, got.Held)
+	}
+	s.dash.states = stateCache{}
+	id = j.ID
+	if got := read[state](s, "state").Jobs[0]; got.State != "waiting" || *got.Held != "budget" || got.Ended != nil {
+		t.Errorf("then it is %s, held by %v, ended %v", got.State, got.Held, got.Ended)
+	}
+}
+
+// A client whose money of the day is not known has none to show, not nothing.
+func TestSpentTodayNotKnown(t *testing.T) {
+	two := flotilla.USD(2)
+	s := newShop(t, func(c *Config) {
+		c.Clients = func(context.Context) []ClientState {
+			return []ClientState{{Name: "ada", SpentToday: &two}, {Name: "bob"}}
+		}
+	})
+	got := read[state](s, "state").Clients
+	if len(got) != 2 || *got[0].SpentToday != two || got[1].SpentToday != nil {
+		t.Errorf("clients %+v", got)
 	}
 }
 

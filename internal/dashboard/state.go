@@ -48,7 +48,7 @@ type clientJSON struct {
 	Weight      float64         `json:"weight"`
 	Queued      int             `json:"queued"`
 	InFlight    int             `json:"in_flight"`
-	SpentToday  flotilla.Money  `json:"spent_today_usd"`
+	SpentToday  *flotilla.Money `json:"spent_today_usd"`
 	LimitPerDay *flotilla.Money `json:"limit_per_day_usd"`
 	Calls       int64           `json:"calls"`
 }

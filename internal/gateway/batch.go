@@ -92,6 +92,21 @@ func (b *batches) adopt(ctx context.Context, found func(id string)) error {
 	return nil
 }
 
+// held says what the batch waits for whose job is not being run: "budget",
+// "closed" (its lanes are), "elsewhere" (another process carries it) or "fault".
+// Empty: it is being run, or is none of ours.
+func (b *batches) held(job int64) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, run := range b.runs {
+		if run.job.Load() == job && job != 0 {
+			why, _ := run.waits.Load().(string)
+			return why
+		}
+	}
+	return ""
+}
+
 // drain refuses creates from now on. Batches go on, and may be asked for.
 func (b *batches) drain() { b.draining.Store(true) }
 

@@ -23,6 +23,8 @@ func (k batchBooks) Begin(ctx context.Context, spec job.Spec) (job.Book, error) 
 		return nil, err
 	}
 	k.purse.of(book.ID())
+	k.run.book = book
+	k.run.job.Store(book.ID())
 	return batchBook{book, k.run}, k.run.begun(book.ID())
 }
 

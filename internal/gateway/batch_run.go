@@ -23,6 +23,9 @@ type batchRun struct {
 	expires  time.Time
 	canceled chan struct{} // closed: its end was asked for
 	once     sync.Once
+	book     job.Book      // of its job, once begun; of carry alone
+	job      atomic.Int64  // that carries it; 0: not begun by this process
+	waits    atomic.Value  // string: what the pause is for, as Gateway.Held has it; "": there is none
 	broke    atomic.Bool   // its money is spent for good: what is left errors
 	shut     time.Duration // the next pause of pauseShut
 }
@@ -85,6 +88,7 @@ func (run *batchRun) carry(ctx context.Context) {
 		case err != nil:
 			run.b.log.Error("a batch is not carried on for now", "batch", run.id, "fault", err)
 			again = pauseFault
+			run.waits.Store("fault")
 		case again == 0:
 			return
 		}
@@ -98,6 +102,7 @@ func (run *batchRun) pause(ctx context.Context, d time.Duration) {
 	if run.ending() {
 		canceled = nil
 	}
+	defer run.waits.Store("")
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -151,6 +156,7 @@ func (run *batchRun) rows(ctx context.Context, rec *journal.ClientBatch) (again 
 	defer func() { err = errors.Join(err, r.Close()) }()
 	err = r.Begin(ctx, batchBooks{run: run, purse: purse})
 	if held := (*journal.HeldError)(nil); errors.As(err, &held) {
+		run.waits.Store("elsewhere")
 		return pauseHeld, nil
 	} else if err != nil {
 		return 0, err
@@ -164,6 +170,7 @@ func (run *batchRun) rows(ctx context.Context, rec *journal.ClientBatch) (again 
 	case report.Cause == flotilla.CapReached:
 		return run.short(ctx, report.Budget)
 	}
+	run.waits.Store("closed")
 	return run.waitLonger(), nil
 }
 
@@ -178,9 +185,14 @@ func (run *batchRun) waitLonger() (again time.Duration) {
 // spent for good, what is left errors; money that is only reserved, or another
 // day's, is waited for.
 func (run *batchRun) short(ctx context.Context, budget *flotilla.BudgetExceededError) (again time.Duration, err error) {
+	run.waits.Store("budget")
 	needs := flotilla.Money(1)
 	if budget != nil {
 		needs = max(budget.Needs, 1)
+	}
+	if capped, err := run.capped(ctx, needs); err != nil || capped {
+		run.broke.Store(capped)
+		return pauseBudget, err
 	}
 	if budget != nil && budget.Per > 0 {
 		return run.waitLonger(), nil
@@ -189,13 +201,11 @@ func (run *batchRun) short(ctx context.Context, budget *flotilla.BudgetExceededE
 	if err != nil {
 		return 0, err
 	}
-	bounded := false
 	for i, pot := range slices.Concat(shared, own) {
 		limit, spent, _, err := pot.State(ctx)
 		if err != nil {
 			return 0, err
 		}
-		bounded = bounded || limit >= 0
 		switch {
 		case limit < 0 || spent+needs <= limit:
 		case i < len(shared):
@@ -205,6 +215,16 @@ func (run *batchRun) short(ctx context.Context, budget *flotilla.BudgetExceededE
 			return run.waitLonger(), nil
 		}
 	}
-	run.broke.Store(!bounded) // a cap that somebody set on the job
 	return pauseBudget, nil
+}
+
+// capped says that a cap which somebody set on the batch's job is spent for good:
+// nothing of the job is under way.
+func (run *batchRun) capped(ctx context.Context, needs flotilla.Money) (bool, error) {
+	limit, given, err := run.book.Cap(ctx)
+	if err != nil || !given || limit == 0 {
+		return false, err
+	}
+	spent, err := run.book.Spent(ctx)
+	return spent+needs > limit, err
 }

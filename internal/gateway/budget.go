@@ -121,18 +121,6 @@ func (b *Budgets) allow(all []journal.Client) {
 	}
 }
 
-// Spent is what clients have spent of the day, of those that have called.
-func (b *Budgets) Spent(ctx context.Context) map[string]flotilla.Money {
-	b.look(ctx)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	out := map[string]flotilla.Money{}
-	for name, one := range b.pots {
-		out[name] = one.seen - one.before
-	}
-	return out
-}
-
 func (b *Budgets) watch(ctx context.Context) {
 	defer close(b.done)
 	tick := time.NewTicker(budgetLook)

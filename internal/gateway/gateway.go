@@ -103,6 +103,16 @@ func (g *Gateway) Drain() {
 	}
 }
 
+// Held says what a job of a client's batch waits for until the gateway takes it
+// up again: "budget", "closed" (its lanes are), "elsewhere" (another process
+// carries it) or "fault". Empty: it is being run, or is no such job.
+func (g *Gateway) Held(job int64) string {
+	if g.own == nil {
+		return ""
+	}
+	return g.own.held(job)
+}
+
 // Close drains, waits until everything that is under way has been answered or
 // ctx ends, breaks off what is left, and gives the jobs back to the journal,
 // for which it takes up to two seconds more. The Fleet stays open.

@@ -18,7 +18,8 @@ import (
 // Watched is what Metrics read when they are asked.
 type Watched struct {
 	Snapshot func(ctx context.Context) (flotilla.Snapshot, error)
-	// Spent is what clients have spent of the local day.
+	// Spent is what clients have spent of the local day; those of which it is not
+	// known are missing.
 	Spent func(ctx context.Context) map[string]flotilla.Money
 	Pot   Pot // of the gateway's own cap; nil: there is none
 }

@@ -45,7 +45,7 @@ var (
 	descRows    = desc("batch_rows_open", "Rows of the batches at the provider.", "org", "pool")
 	descAge     = desc("batch_oldest_age_seconds", "Age of the oldest batch at the provider.", "org", "pool")
 
-	descToday    = desc("client_spent_today_usd", "Dollars spent or set aside for a client on this local day.", "client")
+	descToday    = desc("client_spent_today_usd", "Dollars spent for a client on this local day, worst cases in doubt included.", "client")
 	descCapUSD   = desc("cap_usd", "The cap on what the gateway may spend (--max-spend).")
 	descCapSpent = desc("cap_spent_usd", "What of --max-spend is spent, worst cases in doubt included.")
 	descReserved = desc("cap_reserved_usd", "What of --max-spend is set aside for calls and batches under way.")

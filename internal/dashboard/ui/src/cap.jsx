@@ -3,21 +3,34 @@ import { post, segment } from "./api.js";
 import { refresh } from "./live.js";
 import { usd } from "./format.js";
 
-// Cap is what was spent against the cap, which may be changed while it runs.
-export function Cap({ j, left, each }) {
+// outlook is what a job costs a row, by what has settled, and when all rows are
+// done: what is set aside for rows under way is their worst case, and tells
+// neither.
+export function outlook(j, settled) {
+	const each = settled > 0 ? (j.settled_usd ?? 0) / settled : null;
+	const left = j.n - settled;
+	return { each, end: each !== null && left > 0 ? (j.settled_usd ?? 0) + each * left : null };
+}
+
+// Cap is what was spent and set aside against the cap, which may be changed while
+// it runs.
+export function Cap({ j, end }) {
 	const [editing, setEditing] = useState(false);
 	const capped = j.cap_usd !== null && j.cap_usd !== undefined;
-	const share = capped && j.cap_usd > 0 ? Math.min(1, (j.spent_usd ?? 0) / j.cap_usd) : 0;
-	const end = each !== null && left > 0 ? (j.spent_usd ?? 0) + each * left : null;
+	const of = (x) => (capped && j.cap_usd > 0 ? Math.min(1, (x ?? 0) / j.cap_usd) : 0);
+	const [settled, all] = [of(j.settled_usd), of(j.spent_usd)];
 	const short = capped && end !== null && end > j.cap_usd * 1.005;
+	const reserved = j.reserved_usd > 0 ? `, ${usd(j.reserved_usd)} set aside` : "";
+	const words = `${usd(j.settled_usd)} spent${reserved}, ${capped ? `of ${usd(j.cap_usd)}` : "no cap"}`;
 	return (
 		<div class="money">
 			<p class="of">
-				<b>{usd(j.spent_usd)}</b> {capped ? <>of {usd(j.cap_usd)}</> : <span class="faint">spent, no cap</span>}
+				<b>{usd(j.settled_usd)}</b> {capped ? <>of {usd(j.cap_usd)}<span class="faint" title="for rows under way, at their worst">{reserved}</span></> : <span class="faint">spent{reserved}, no cap</span>}
 				{j.controllable && !editing && <button type="button" class="small" onClick={() => setEditing(true)}>{capped ? "Change the cap" : "Set a cap"}</button>}
 			</p>
-			<div class="progress" role="meter" aria-label={capped ? `${usd(j.spent_usd)} spent of ${usd(j.cap_usd)}` : `${usd(j.spent_usd)} spent, no cap`} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(100 * share)}>
-				<i class={share >= 1 ? "errored" : short ? "overdue" : "spent"} style={{ width: `${(100 * share).toFixed(2)}%` }} />
+			<div class="progress" role="meter" aria-label={words} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(100 * all)}>
+				<i class={settled >= 1 ? "errored" : short ? "overdue" : "spent"} style={{ width: `${(100 * settled).toFixed(2)}%` }} />
+				<i class="reserved" style={{ width: `${(100 * (all - settled)).toFixed(2)}%` }} />
 			</div>
 			<p class={short ? "slow" : "faint"}>{end === null ? "\u00a0" : `about ${usd(end)} when all rows are done${short ? ", which is over the cap" : ""}`}</p>
 			{editing && <CapForm j={j} done={() => setEditing(false)} />}

@@ -3,9 +3,9 @@ import { segment } from "./api.js";
 import { useFetched } from "./fetched.js";
 import { compact, int, moment, percent, rate, span, usd } from "./format.js";
 import { Progress, parts } from "./bars.jsx";
-import { active, JobTable, State } from "./jobs.jsx";
+import { active, holdsJob, JobTable, State } from "./jobs.jsx";
 import { Controls } from "./controls.jsx";
-import { Cap } from "./cap.jsx";
+import { Cap, outlook } from "./cap.jsx";
 import { Totals } from "./totals.jsx";
 import { Rows } from "./rows.jsx";
 
@@ -74,6 +74,7 @@ function Standing({ j }) {
 	const settled = parts(j).reduce((sum, p) => sum + p.n, 0);
 	const at = now.value;
 	const left = (Date.parse(j.eta ?? "") - at) / 1000;
+	const { each, end } = outlook(j, settled);
 	return (
 		<section class="standing" aria-label="How it stands">
 			<div class="standing-progress">
@@ -89,9 +90,10 @@ function Standing({ j }) {
 				<div><dt>{j.ended ? "ended" : "ends"}</dt><dd>{j.ended ? moment(j.ended, at) : Number.isNaN(left) ? "not known" : <>{moment(j.eta, at)} <small>{left > 1 ? `in ${span(left)}` : "any moment"}</small></>}</dd></div>
 				<div><dt>began</dt><dd>{moment(j.created, at)}</dd></div>
 				<div><dt>rows a minute</dt><dd>{j.rate_per_min > 0 ? rate(j.rate_per_min) : "–"}</dd></div>
-				<div><dt>dollars a row</dt><dd>{settled > 0 ? usd(j.spent_usd / settled) : "–"}</dd></div>
+				<div><dt>dollars a row</dt><dd>{each !== null ? usd(each) : "–"}</dd></div>
 			</dl>
-			<Cap j={j} left={j.n - settled} each={settled > 0 ? j.spent_usd / settled : null} />
+			<Cap j={j} end={end} />
+			{holdsJob(j) && <p class="stops slow">{holdsJob(j)}</p>}
 			<Stops reasons={j.stop_reasons} />
 		</section>
 	);

@@ -39,16 +39,28 @@ function JobLine({ j }) {
 				<Progress n={j.n} parts={parts(j)} label={`rows of job ${j.key}`} />
 				<span class="under"><span>{compact(settled)}<span class="faint"> / {compact(j.n)}</span>{j.errored > 0 && <span class="bad"> · {compact(j.errored)} errored</span>}</span><span>{j.n > 0 ? percent(Math.floor((1000 * settled) / j.n) / 1000) : ""}</span></span>
 			</span>
-			<span class="job-money num">{usd(j.spent_usd)}{j.cap_usd != null && <small> of {usd(j.cap_usd)}</small>}</span>
+			<span class="job-money num">{usd(j.settled_usd)}{j.cap_usd != null && <small> of {usd(j.cap_usd)}</small>}{j.reserved_usd > 0 && <small class="faint" title="set aside for rows under way, at their worst"> + {usd(j.reserved_usd)}</small>}</span>
 			<span class="job-when num"><Ending j={j} /></span>
 		</a>
 	);
 }
 
-const stateWords = { running: "running", paused: "paused", canceling: "being canceled", interrupted: "interrupted", stopped: "stopped", finished: "finished" };
+const stateWords = { running: "running", waiting: "waiting", paused: "paused", canceling: "being canceled", interrupted: "interrupted", stopped: "stopped", finished: "finished" };
 
 // active says whether a process carries the job now.
-export const active = (j) => ["running", "paused", "canceling"].includes(j.state);
+export const active = (j) => ["running", "waiting", "paused", "canceling"].includes(j.state);
+
+const held = {
+	cap: "Held back by its cap: more goes out when the cap is raised, or money set aside comes back.",
+	budget: "Held back by the cap on money that it shares with others: more goes out when there is room under it.",
+	closed: "Every lane that could take its rows is closed: it is tried again by and by.",
+	elsewhere: "Another process carries it.",
+	fault: "It could not be carried on: the log says why, and it is tried again by and by.",
+};
+
+// holdsJob says what keeps a job from sending its next row; empty: nothing that
+// is known.
+export const holdsJob = (j) => (active(j) && held[j.held]) || "";
 
 export function State({ j }) {
 	return <span class={`state ${j.state}`}>{stateWords[j.state] ?? j.state}</span>;

@@ -8,6 +8,8 @@ import { exact } from "../src/api.js";
 import { Markdown } from "../src/markdown.jsx";
 import { Marked } from "../src/row_list.jsx";
 import { Blocks } from "../src/blocks.jsx";
+import { Cap, outlook } from "../src/cap.jsx";
+import { holdsJob } from "../src/jobs.jsx";
 
 const failures = (globalThis.failures = []);
 let checks = 0;
@@ -74,6 +76,21 @@ function words() {
 	is([classWords("model"), classWords("server"), classWords("of tomorrow")], ["no such model", "server error", "of tomorrow"], "what attempts came to");
 }
 
+// What is set aside for rows under way is no price of theirs: a batch of 300 whose
+// first 100 cost two cents is not about to cost a dollar.
+function money() {
+	const j = { key: "7f3a", n: 300, spent_usd: 1.02, settled_usd: 0.02, reserved_usd: 1, cap_usd: 2 };
+	is(outlook(j, 100), { each: 0.0002, end: 0.06 }, "by what has settled");
+	is(outlook(j, 0), { each: null, end: null }, "nothing has");
+	is(outlook({ ...j, n: 100 }, 100).end, null, "nothing is left");
+	const cap = (c) => drawn(<Cap j={c} end={outlook(c, 100).end} />).textContent;
+	is(cap(j), "$0.02 of $2.00, $1.00 set asideabout $0.06 when all rows are done", "under a cap");
+	is(cap({ ...j, cap_usd: null }), "$0.02 spent, $1.00 set aside, no capabout $0.06 when all rows are done", "without one");
+	is(cap({ ...j, reserved_usd: 0, cap_usd: 0.05 }), "$0.02 of $0.05about $0.06 when all rows are done, which is over the cap", "too small a one");
+	is(holdsJob({ state: "waiting", held: "budget" }).startsWith("Held back by the cap on money that it shares"), true, "held by the gateway's cap");
+	is([holdsJob({ state: "running", held: null }), holdsJob({ state: "finished", held: "budget" })], ["", ""], "not held");
+}
+
 // A body is shown as it was sent, also where a number is beyond a double.
 function bodies() {
 	const text = '{"n":12345678901234567890,"f":0.1,"i":42}';
@@ -118,7 +135,7 @@ function texts() {
 	is(/[\ud800-\udbff](?![\udc00-\udfff])/.test(box.textContent), false, "not within a letter");
 }
 
-for (const f of [numbers, series, words, bodies, texts]) {
+for (const f of [numbers, series, words, money, bodies, texts]) {
 	try {
 		f();
 	} catch (err) {
