@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"internal/lab":       and("", "internal/job", "emulator", "internal/plot"),
 	"internal/jobbook":   and("", "journal", "internal/job"),
 	"internal/gateway":   and("", "journal", "internal/job", "internal/jobbook"),
-	"internal/dashboard": and("", "journal", "internal/job", "internal/jobbook", "internal/lab", "internal/plot"),
+	"internal/dashboard": and("", "journal", "internal/job", "internal/jobbook", "internal/judge", "internal/lab", "internal/plot"),
 	"internal/accept":    anything,
 	"internal/archtest":  {},
 	"internal/memnet":    {},

@@ -58,6 +58,7 @@ type jobView struct {
 	used  time.Time // under jobDesk.mu
 
 	text textIndex
+	book verdictBook
 }
 
 func newJobDesk(cfg *Config) *jobDesk {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/job"
+	"github.com/flotilla-llm/flotilla/internal/judge"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -235,7 +236,7 @@ func (d *jobDesk) keptRows(ctx context.Context, info *journal.JobInfo) (*job.Kep
 	if info.Kind == journal.KindServe {
 		return nil, "calls of a gateway are kept without their prompts"
 	}
-	rows, err := job.OpenRows(ctx, info.Shape, filepath.Dir(d.journal.Path()))
+	rows, _, err := judge.OpenRows(ctx, info.Shape, filepath.Dir(d.journal.Path())) // of other jobs too
 	if err != nil {
 		return nil, err.Error()
 	}
