@@ -99,7 +99,7 @@ func (f *Fleet) ended(now time.Duration, a *attempt) {
 	case c.stream.closed && c.flying == 0:
 		f.drop(c)
 	case c.line != nil && c.line.expired && c.flying == 0 && f.calls[c.id] == c:
-		f.takeBack(now, c, f.waitError(now, c))
+		f.takeBack(now, c, f.lateError(now, c))
 	}
 }
 

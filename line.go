@@ -54,8 +54,11 @@ type Call struct {
 	// MaxWait is how long it may wait for its turn, retries included; one that is
 	// at the provider by then is still waited for, since it is paid for. 0: 540 s.
 	MaxWait time.Duration
-	Facts   *Facts // of WeighAs or WeighCall, where the caller has them; nil: weighed here
-	Nth     int    // how-many-th equal body, from 0, for the record
+	// Stop ends the call where it waits, once it is closed: Do gives ErrStopped. One
+	// that is at the provider by then is still waited for. nil: it never does.
+	Stop  <-chan struct{}
+	Facts *Facts // of WeighAs or WeighCall, where the caller has them; nil: weighed here
+	Nth   int    // how-many-th equal body, from 0, for the record
 }
 
 // CallResult is what became of a Call whose answer has ended.
@@ -79,6 +82,9 @@ type WaitError struct {
 func (e *WaitError) Error() string {
 	return fmt.Sprintf("no room for the call in time (%s); the next try is worth it in %s", e.Class, e.RetryAfter.Round(time.Second))
 }
+
+// ErrStopped says that a call was ended by its Stop while it waited.
+var ErrStopped = errors.New("the call was stopped before it was sent")
 
 // defaultCallWait is 0.9 of the ten minutes that the official SDKs wait for an
 // answer (interface.md, "Gateway").
@@ -147,7 +153,7 @@ func (l *Line) weigh(body []byte) (Facts, error) {
 // back, or its exchange is cancelled, the Body of its answer included.
 //
 // Errors are that of ctx, *WaitError, *BudgetExceededError, *UnknownModelError,
-// *RequestError, *TransportError, ErrClosed, and the store's.
+// *RequestError, *TransportError, ErrStopped, ErrClosed, and the store's.
 func (l *Line) Do(ctx context.Context, call Call) (*Answer, error) {
 	if call.Facts == nil {
 		facts, err := l.weigh(call.Body)
@@ -161,6 +167,11 @@ func (l *Line) Do(ctx context.Context, call Call) (*Answer, error) {
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	select {
+	case <-call.Stop:
+		return nil, ErrStopped
+	default:
 	}
 	lc := &lineCall{Call: call, line: l, ctx: ctx, arrived: l.fleet.clock.now(), turns: make(chan turn, 1)}
 	if call.Facts.Marked {

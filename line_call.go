@@ -3,6 +3,7 @@ package flotilla
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -23,7 +24,8 @@ type lineCall struct {
 
 	// The loop's.
 	id      sched.CallID
-	expired bool     // its MaxWait is over: it is not sent again
+	expired bool     // its MaxWait is over, or its Stop closed: it is not sent again
+	stopped bool     // its Stop is closed
 	handed  bool     // Do has returned
 	broke   *attempt // its newest attempt, where that got no answer; nil: it got one
 	tries   int      // attempts that were sent and ended
@@ -46,6 +48,7 @@ type lineOp uint8
 const (
 	lineArrives lineOp = iota
 	lineExpires        // its MaxWait is over
+	lineStops          // its Stop is closed
 	lineLeaves         // its caller has gone
 )
 
@@ -57,7 +60,7 @@ func (lc *lineCall) carry() (*Answer, error) {
 		patience.Stop()
 		f.timers.Put(patience)
 	}()
-	left := lc.ctx.Done()
+	left, stop := lc.ctx.Done(), lc.Stop
 	f.inbox.put(message{line: lc})
 	for {
 		select {
@@ -70,12 +73,29 @@ func (lc *lineCall) carry() (*Answer, error) {
 			}
 		case <-patience.C:
 			f.inbox.put(message{line: lc, op: lineExpires})
+		case <-stop:
+			stop = nil
+			f.inbox.put(message{line: lc, op: lineStops})
 		case <-left:
 			left = nil // the loop's last word still comes: an attempt may be on its way here
 			f.inbox.put(message{line: lc, op: lineLeaves})
 		case <-f.done:
 			return nil, cmp.Or(f.fatal, ErrClosed)
 		}
+	}
+}
+
+// tellLate says, before an attempt is told to have ended, what happened while the
+// caller's goroutine carried it out: the core would send the call again else.
+func (lc *lineCall) tellLate() {
+	f := lc.line.fleet
+	select {
+	case <-lc.Stop:
+		f.inbox.put(message{line: lc, op: lineStops})
+	default:
+	}
+	if f.clock.now()-lc.arrived >= cmp.Or(lc.MaxWait, defaultCallWait) {
+		f.inbox.put(message{line: lc, op: lineExpires})
 	}
 }
 
@@ -147,7 +167,8 @@ func (f *Fleet) poolOf(now time.Duration, name, family string) *poolState {
 	return f.pool(now, name, family)
 }
 
-// lineSays takes in that a caller has gone, or that its patience is over.
+// lineSays takes in that a caller has gone, that its patience is over, or that it
+// is no longer one.
 func (f *Fleet) lineSays(now time.Duration, lc *lineCall, op lineOp) {
 	c := f.calls[lc.id]
 	if c == nil || c.line != lc {
@@ -156,10 +177,10 @@ func (f *Fleet) lineSays(now time.Duration, lc *lineCall, op lineOp) {
 	switch op {
 	case lineLeaves:
 		f.takeBack(now, c, lc.ctx.Err())
-	case lineExpires:
-		lc.expired = true
+	case lineExpires, lineStops:
+		lc.expired, lc.stopped = true, lc.stopped || op == lineStops
 		if c.flying == 0 {
-			f.takeBack(now, c, f.waitError(now, c))
+			f.takeBack(now, c, f.lateError(now, c))
 		}
 		f.dropWaitingOf(c)
 	}
@@ -196,6 +217,9 @@ func (f *Fleet) settleLine(now time.Duration, c *call, s *sched.Settle) {
 	}
 	if lc.handed {
 		return
+	}
+	if lc.verdict == errPastWait {
+		lc.verdict = f.lateError(now, c)
 	}
 	t := turn{answer: a, tries: s.Attempts, err: lc.verdict}
 	switch {
@@ -238,5 +262,16 @@ func (f *Fleet) lineEnded(now time.Duration, c *call, a *attempt) {
 		f.takeBack(now, c, &TransportError{Err: a.answer.source, Attempts: lc.tries})
 	case a.handed:
 		f.takeBack(now, c, lc.verdict)
+	case lc.expired && lc.verdict == nil && c.flying == 0 && !a.answer.mayStand():
+		f.takeBack(now, c, errPastWait) // before the core sends it again
 	}
 }
+
+// mayStand reports whether a refusal may be the call's last word.
+func (a *answer) mayStand() bool {
+	return a.refused != nil && (a.refused.Refusal.Class == sched.Invalid || a.refused.Refusal.Class == sched.NoModel)
+}
+
+// errPastWait stands for lateError until the core has taken in how the last
+// attempt ended.
+var errPastWait = errors.New("the call is not sent again")

@@ -45,6 +45,7 @@ func (lc *lineCall) failed(a *attempt, ans answer) (*Answer, error) {
 	a.patience.Stop()
 	a.answer = ans
 	lc.prior += a.charged()
+	lc.tellLate()
 	err := lc.ctx.Err()
 	a.handed = err != nil
 	lc.line.fleet.inbox.put(message{ended: a})

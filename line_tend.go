@@ -95,6 +95,14 @@ func (f *Fleet) refuseUnpaid(now time.Duration, s *stream) {
 	}
 }
 
+// lateError says why a call is not sent any more.
+func (f *Fleet) lateError(now time.Duration, c *call) error {
+	if c.line.stopped && !c.line.doubts {
+		return ErrStopped
+	}
+	return f.waitError(now, c)
+}
+
 // waitError says why a call could not go in time: a cap, connections that break,
 // else what holds the lanes.
 func (f *Fleet) waitError(now time.Duration, c *call) error {
