@@ -27,8 +27,9 @@ type arm struct {
 	Why      string   `json:"why,omitempty"`
 
 	WallS   float64 `json:"wall_s"`
-	Faster  float64 `json:"times_script"` // than arm (a) over the same medium, row for row
-	BoundS  float64 `json:"bound_s"`      // by the limits alone, of the orgs and tiers that the arm uses
+	OwnS    float64 `json:"own_wall_s,omitempty"` // of its last invocation, as the program counts it, over HTTP
+	Faster  float64 `json:"times_script"`         // than arm (a) over the same medium, row for row
+	BoundS  float64 `json:"bound_s"`              // by the limits alone, of the orgs and tiers that the arm uses
 	PoliteS float64 `json:"polite_bound_s"`
 	Share   float64 `json:"share_of_bound"`
 	Polite  float64 `json:"share_of_polite_bound"`

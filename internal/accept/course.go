@@ -22,6 +22,7 @@ type course struct {
 	batchSpeed  float64 // of arms with batches alone, over HTTP
 	scriptSpeed float64 // of the script, over HTTP
 
+	again   bool // only the page, from what an earlier run has written
 	quick   bool
 	virtual bool   // nothing over HTTP
 	out     string // directory of what is written
@@ -37,10 +38,17 @@ type course struct {
 var whole = course{rows: 141_600, syncs: 20_000, script: 141_600, speed: 10, batchSpeed: 30, scriptSpeed: 400}
 
 // short is for tests.
-var short = course{rows: 6_000, syncs: 1_500, script: 1_000, batchSpeed: 30, scriptSpeed: 100, quick: true}
+var short = course{rows: 6_000, syncs: 600, script: 1_000, speed: 20, batchSpeed: 60, scriptSpeed: 200, quick: true}
 
 // run makes the arms and writes how they went.
 func (c *course) run(ctx context.Context) (err error) {
+	if c.again {
+		t, err := readTable(filepath.Join(c.out, dataName))
+		if err != nil {
+			return err
+		}
+		return t.write(c.out)
+	}
 	if c.dir, err = os.MkdirTemp("", "flotilla-accept-*"); err != nil {
 		return err
 	}
@@ -63,16 +71,15 @@ func (c *course) run(ctx context.Context) (err error) {
 		return err
 	}
 	t := &table{Rows: s.work.n, Input: in.source, Scenario: scenarioName, Seed: seed, Work: s.work.told(), Profile: profileOf(p), Profiled: p != nil}
-	if err := s.rehearse(ctx, t); err != nil {
-		return err
+	err = s.rehearse(ctx, t)
+	if err == nil && !c.virtual {
+		err = c.live(ctx, in, s, t)
 	}
-	if !c.virtual {
-		if err := c.live(ctx, in, s, t); err != nil {
-			return err
-		}
+	if err != nil {
+		t.Unfinished = err.Error()
 	}
 	t.compare()
-	if err := t.write(c.out); err != nil {
+	if err := errors.Join(err, t.write(c.out)); err != nil {
 		return err
 	}
 	c.say("wrote %s", filepath.Join(c.out, pageName))

@@ -73,14 +73,15 @@ func again(ctx context.Context, s *setting, t *table, a *arm, o *plan.Outcome) e
 		if err != nil {
 			return err
 		}
-		s.hold(more, d.open(more))
+		s.hold(more, more.open())
 		t.add(more)
 	}
 	return nil
 }
 
-// open are the tiers that the arm's route takes.
-func (d *dispatch) open(a *arm) tiers {
+// open are the tiers that the arm's route takes, but for the first request, which
+// goes by sync alone.
+func (a *arm) open() tiers {
 	return tiers{sync: a.Route != plan.BatchName, batch: a.Route != plan.SyncName}
 }
 

@@ -17,6 +17,9 @@ func (a *arm) explain(t *table) {
 			say("times (a): %s s × %s ÷ %s rows ÷ %s s = %s", seconds(s.WallS), grouped(a.Succeeded), grouped(s.Succeeded), seconds(a.WallS), times(a.Faster))
 		}
 	}
+	if a.OwnS > 0 {
+		say("wall-clock: %s s for its processes from start to exit; the last of them counts %s s from its first call to its last answer", seconds(a.WallS), seconds(a.OwnS))
+	}
 	if a.BoundS > 0 {
 		say("share of the bound: %s s ÷ %s s = %s; with manners %s s ÷ %s s = %s",
 			seconds(a.BoundS), seconds(a.WallS), share(a.Share), seconds(a.PoliteS), seconds(a.WallS), share(a.Polite))

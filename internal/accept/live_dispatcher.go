@@ -26,7 +26,7 @@ type lived struct {
 	speed    float64
 	profiled bool
 	broken   bool    // Ctrl-C at a third of the rows, kill -9 at two thirds, the same command again each time
-	cap      float64 // of the dollars of all rows: the first invocation stops there, the same command with a higher one finishes; 0: none
+	cap      float64 // of the dollars of all rows, where it stops; 0: none that binds
 }
 
 // lives are arms (b) and (c).
@@ -41,7 +41,8 @@ func (s *setting) lives() []*lived {
 		plain, broken, capped := fast, fast, fast
 		plain.id = "c-fast"
 		broken.id, broken.name, broken.broken = "c-fast-killed", broken.name+", Ctrl-C at a third, kill -9 at two thirds, each time resumed", true
-		capped.id, capped.name, capped.cap = "c-fast-cap", fmt.Sprintf("%s, --max-spend %.0f %% of what all rows cost", capped.name, 100*capShare), capShare
+		capped.id, capped.cap, capped.args = "c-sync-cap", capShare, []string{"--tier", "sync"}
+		capped.name = fmt.Sprintf("flotilla judge --tier sync, --max-spend %.0f %% of what all rows cost", 100*capShare)
 		group := []*lived{&plain, &broken, &capped}
 		if !c.quick {
 			group = append(
@@ -73,7 +74,7 @@ func (s *setting) live(ctx context.Context, in *input, t *table, l *lived) error
 	if err != nil {
 		return err
 	}
-	s.hold(a, tiers{sync: a.SyncRows > 0, batch: a.BatchRows > 0})
+	s.hold(a, a.open())
 	return nil
 }
 
@@ -95,19 +96,22 @@ func (r *runner) run(ctx context.Context) error {
 			return err
 		}
 	}
-	wants := []int{job.ExitOK}
-	breaks := []func(*exec.Cmd) error{nil}
 	switch {
 	case r.lived.broken:
-		wants = []int{exitInterrupted, exitKilled, job.ExitOK}
-		breaks = []func(*exec.Cmd) error{r.after(1, os.Interrupt), r.after(2, os.Kill), nil}
+		for thirds, signal := range []os.Signal{os.Interrupt, os.Kill} {
+			code := map[os.Signal]int{os.Interrupt: exitInterrupted, os.Kill: exitKilled}[signal]
+			if err := r.invoke(ctx, code, &breach{r.arm.Rows * (thirds + 1) / 3, signal}); err != nil {
+				return err
+			}
+		}
 	case r.lived.cap > 0:
-		wants = []int{job.ExitCap}
-	}
-	for i, want := range wants {
-		if err := r.invoke(ctx, want, breaks[i]); err != nil {
+		if err := r.invoke(ctx, job.ExitCap, nil); err != nil {
 			return err
 		}
+		return r.take()
+	}
+	if err := r.invoke(ctx, job.ExitOK, nil); err != nil {
+		return err
 	}
 	return r.take()
 }
@@ -118,19 +122,37 @@ const (
 	exitKilled      = -1
 )
 
-// after breaks a process when so many thirds of the rows have been answered.
-func (r *runner) after(thirds int, signal os.Signal) func(*exec.Cmd) error {
-	return func(cmd *exec.Cmd) error {
-		const look = 20 * time.Millisecond // of real time: a moment of the program's life
-		for int(r.server.Stats().Succeeded) < r.arm.Rows*thirds/3 {
-			time.Sleep(look)
+// breach is a signal that a process gets when so many rows have been answered.
+type breach struct {
+	rows   int
+	signal os.Signal
+}
+
+// await waits for the end of a process, and breaks it when it is due.
+func (r *runner) await(cmd *exec.Cmd, b *breach) error {
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	const look = 20 * time.Millisecond // of real time: a moment of the program's life
+	ticks := time.NewTicker(look)
+	defer ticks.Stop()
+	for b != nil {
+		select {
+		case err := <-ended:
+			return err
+		case <-ticks.C:
 		}
-		return cmd.Process.Signal(signal)
+		if int(r.server.Stats().Succeeded) >= b.rows {
+			if err := cmd.Process.Signal(b.signal); err != nil {
+				return err
+			}
+			break
+		}
 	}
+	return <-ended
 }
 
 // invoke runs the command once.
-func (r *runner) invoke(ctx context.Context, want int, breaks func(*exec.Cmd) error) error {
+func (r *runner) invoke(ctx context.Context, want int, b *breach) error {
 	args := append([]string{
 		"judge", "--rubric", "trait", "--by", "trait", r.input.path, "-o", r.path("verdicts.jsonl"), "--summary", r.path("summary.json"), "--limit", strconv.Itoa(r.arm.Rows),
 		"--base-url", r.url, "--speed", strconv.FormatFloat(r.speed, 'g', -1, 64), "--journal", r.path(".flotilla"), "--config", os.DevNull,
@@ -143,12 +165,7 @@ func (r *runner) invoke(ctx context.Context, want int, breaks func(*exec.Cmd) er
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	if breaks != nil {
-		if err := breaks(cmd); err != nil {
-			return err
-		}
-	}
-	err := cmd.Wait()
+	err := r.await(cmd, b)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return err
@@ -170,6 +187,7 @@ func (r *runner) take() error {
 		return fmt.Errorf("the summary: %w", err)
 	}
 	a := r.arm
+	a.OwnS = s.WallS
 	a.USD, a.Pending, a.Hedges, a.InDoubt = s.CostUSD, s.Pending, s.Hedges, s.InDoubt
 	a.Route = plan.SyncName
 	if s.Forecast != nil {

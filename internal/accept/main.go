@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -36,25 +37,26 @@ func Run(ctx context.Context, args []string, stderr io.Writer) int {
 
 // parse reads the flags.
 func parse(args []string, stderr io.Writer) (*course, error) {
-	c := whole
-	c.log = stderr
+	c := course{log: stderr}
 	quick := false
 	fs := flag.NewFlagSet("accept", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.BoolVar(&quick, "quick", false, "few rows, for tests")
+	fs.BoolVar(&c.again, "page", false, "write acceptance.md anew from acceptance.json, and run nothing")
 	fs.StringVar(&c.out, "out", "docs", "`DIR` that acceptance.md and acceptance.json are written to")
 	fs.StringVar(&c.profile, "profile", "", "profile.json measured before, `FILE`, in place of measuring")
 	fs.StringVar(&c.program, "flotilla", "", "`FILE` of the program (default: it is built)")
 	fs.BoolVar(&c.virtual, "virtual", false, "virtual time alone, nothing over HTTP")
-	fs.Float64Var(&c.speed, "speed", c.speed, "how many times faster the clock of arms with sync calls runs over HTTP: at most 20")
+	fs.Float64Var(&c.speed, "speed", 0, "how many times faster the clock of arms with sync calls runs over HTTP, `X`: at most 20 (default 10; 20 with -quick)")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
+	sizes := whole
 	if quick {
-		q := short
-		q.log, q.out, q.profile, q.program, q.virtual, q.speed = c.log, c.out, c.profile, c.program, c.virtual, c.speed
-		c = q
+		sizes = short
 	}
+	c.rows, c.syncs, c.script, c.quick = sizes.rows, sizes.syncs, sizes.script, sizes.quick
+	c.batchSpeed, c.scriptSpeed, c.speed = sizes.batchSpeed, sizes.scriptSpeed, cmp.Or(c.speed, sizes.speed)
 	if c.speed < 1 || c.speed > 20 {
 		return nil, errors.New("-speed is from 1 to 20")
 	}

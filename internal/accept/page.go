@@ -46,7 +46,11 @@ func (t *table) page(w io.Writer) {
 	p("%s rows (%s) are judged by the rubric `%s` with %s: %s different bodies, %.0f MB. ",
 		grouped(t.Rows), t.Input, t.Rubric, t.Work.Model, grouped(t.Work.Distinct), float64(t.Work.Bytes)/1e6)
 	p("The emulator's scenario is `%s`, seed %d, its judge answers `{\"score\": N}`.\n\n", t.Scenario, t.Seed)
+	if t.Unfinished != "" {
+		p("**This run did not finish: %s**\n\n", t.Unfinished)
+	}
 	t.targets(p)
+	t.factors(p)
 	for _, over := range []string{overVirtual, overHTTP} {
 		t.arms(p, over)
 	}
@@ -67,6 +71,20 @@ func (t *table) targets(p printer) {
 		p("| %s | %s | %s | %s |\n", x.What, x.Want, strings.TrimSuffix(fmt.Sprintf("%.1f", x.Got), ".0"), verdict)
 	}
 	p("\n")
+}
+
+// factors takes the gain over the script apart.
+func (t *table) factors(p printer) {
+	a, one, b, fast := t.find("a", overVirtual), t.find("b1", overVirtual), t.find("b", overVirtual), t.find("c-fast", overVirtual)
+	if a == nil || one == nil || b == nil || fast == nil {
+		return
+	}
+	p("Where it comes from, on virtual time: batches side by side on the script's one org, × %s (%s to %s); over three orgs, a further × %s (%s); with the sync tier beside them, a further × %s (%s), for %s instead of %s.\n\n",
+		times(a.WallS/one.WallS), span(a.wall()), span(one.wall()), times(one.WallS/b.WallS), span(b.wall()), times(b.WallS/fast.WallS), span(fast.wall()), dollars(fast.Billed), dollars(b.Billed))
+	if storm, calm := t.find("d2", overVirtual), t.find("s2", overVirtual); storm != nil && calm != nil {
+		p("Where a limit binds, a semaphore with an SDK's retries storms: in `%s` %s refusals and %s of %s rows lost; the dispatcher on the same org %s and %s, in the %s that the limit asks for.\n\n",
+			storm.Scenario, grouped(storm.Refused), grouped(storm.Lost), grouped(storm.Rows), grouped(calm.Refused), grouped(calm.Lost), span(calm.wall()))
+	}
 }
 
 // media say what an arm over each of them is.
@@ -125,14 +143,18 @@ func (t *table) columns(p printer) {
 - **429s**: attempts and batch calls that a limit refused.
 - **share of bound**: the least time in which the orgs and tiers that the arm uses
   could carry so many rows, by a linear program over org × tier, over the time
-  taken. What a script or a semaphore leaves unused shows here; so does a
-  preference that is meant to be slow (thrift is held against both tiers at full).
-  The bound of batches takes the model's mean pace for granted.
+  taken. It knows limits and caps per key, no ramp and no floors; the arithmetic
+  below has the share of the bound with those manners too. What a script leaves
+  unused shows here, and so does a preference that is meant to be slow: thrift is
+  held against both tiers at full. The bound of batches takes the model's mean pace
+  for granted, and a sync arm that lost rows is held against those it answered.
 - **lost**: rows without a result that nobody will send again: calls that the SDK's
-  retries gave up. Rows that a cap left are pending in the journal, not lost.
+  retries gave up. Rows that a cap left are pending in the journal, not lost: the
+  same command with a higher cap sends them.
 - **doubled**: rows with two results.
 - **over the cap**: billed beyond --max-spend. Where no other cap is named, it is
-  the most that all rows could cost.
+  the most that all rows could cost. Near a cap a job slows down, since each call in
+  flight is held at the most that it can cost, which is several times what it does.
 
 `, text)
 }

@@ -51,7 +51,7 @@ func (s *setting) rehearse(ctx context.Context, t *table) error {
 		if err != nil {
 			return err
 		}
-		s.hold(arm, d.open(arm))
+		s.hold(arm, arm.open())
 		t.add(arm)
 		if d.then != nil {
 			if err := d.then(ctx, s, t, arm, o); err != nil {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -21,7 +23,9 @@ type table struct {
 	Profiled bool         `json:"profiled"`
 	Profile  *profileTold `json:"profile,omitempty"`
 	Targets  []target     `json:"targets"`
-	Arms     []*arm       `json:"arms"`
+
+	Unfinished string `json:"unfinished,omitempty"` // why arms are missing
+	Arms       []*arm `json:"arms"`
 }
 
 // target is a figure that the run is held to.
@@ -34,6 +38,19 @@ type target struct {
 }
 
 func (t *table) add(a *arm) { t.Arms = append(t.Arms, a) }
+
+// readTable reads acceptance.json.
+func readTable(path string) (*table, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{}
+	if err := json.Unmarshal(data, t); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return t, nil
+}
 
 // find gives an arm; nil: there is none.
 func (t *table) find(id, over string) *arm {
@@ -108,6 +125,9 @@ func (t *table) zeroTargets(over string) {
 
 // judge is an error that names the targets that were missed.
 func (t *table) judge(quick bool) error {
+	if t.Unfinished != "" {
+		return errors.New("not finished: " + t.Unfinished)
+	}
 	var missed []string
 	for _, x := range t.Targets {
 		if !x.Met && !(quick && x.Size) {
