@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/binary"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -201,7 +202,7 @@ func TestCacheTurnsOfRetries(t *testing.T) {
 // first: the smallest that is free.
 func TestTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := &cache{answers: map[answerKey]int64{}, next: map[[16]byte]int{}, free: map[[16]byte][]int{}}
+		c := newCache(nil)
 		hash := [16]byte{1}
 		taken := map[int]*turn{}
 		var open []*turn
@@ -227,4 +228,46 @@ func TestTurns(t *testing.T) {
 			taken[x.nth], open = x, append(open, x)
 		}
 	})
+}
+
+// What is kept of bodies that have no answers of earlier runs is bounded; of those
+// that have, no turn is ever given twice.
+func TestTurnsAreBounded(t *testing.T) {
+	c := newCache(nil)
+	hash := func(n int) (h [16]byte) {
+		binary.LittleEndian.PutUint64(h[:], uint64(n))
+		return h
+	}
+	first, later, other := hash(1), hash(2), hash(3)
+	c.answers[answerKey{first, 0}], c.answers[answerKey{later, 1}], c.again[later] = 7, 8, true
+	take := func(h [16]byte) *turn {
+		x := c.take(h)
+		x.kept = true
+		return x
+	}
+	if x := take(first); !x.hit() {
+		t.Error("an answer that is there is no hit")
+	}
+	take(later)
+	take(other)
+	for i := range 3 * generation {
+		take(hash(10 + i))
+	}
+	if n := len(c.young) + len(c.old) + len(c.known); n > 2*generation+2 {
+		t.Errorf("%d bodies are kept", n)
+	}
+	if x := take(first); x.hit() || x.nth != 1 {
+		t.Errorf("an answer was given twice: turn %d", x.nth)
+	}
+	if x := take(later); !x.hit() || x.nth != 1 {
+		t.Errorf("turn %d of a body whose second answer is kept", x.nth)
+	}
+	if x := take(other); x.nth != 0 {
+		t.Errorf("turn %d of a body that was forgotten", x.nth)
+	}
+	gone := c.take(hash(11)) // forgotten while it is under way
+	for i := range 3 * generation {
+		take(hash(1e9 + i))
+	}
+	gone.end()
 }
