@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"strings"
 )
@@ -27,16 +28,16 @@ func (s *shell) identify(r *http.Request) (Caller, error) {
 	if s.clients == nil {
 		return local, nil
 	}
-	return s.callerOf(r, keysOf(r.Header))
+	return s.callerOf(r.Context(), keysOf(r.Header))
 }
 
 // callerOf is the caller whom the first good one of some keys belongs to.
-func (s *shell) callerOf(r *http.Request, keys [2]string) (c Caller, err error) {
+func (s *shell) callerOf(ctx context.Context, keys [2]string) (c Caller, err error) {
 	for i, key := range keys {
 		if key == "" && i > 0 {
 			continue
 		}
-		c, e := s.clients.Caller(r.Context(), key)
+		c, e := s.clients.Caller(ctx, key)
 		if e == nil {
 			return c, nil
 		}
@@ -45,6 +46,12 @@ func (s *shell) callerOf(r *http.Request, keys [2]string) (c Caller, err error) 
 		}
 	}
 	return c, err
+}
+
+// stillKnown says why keys let nobody in any more; nil: they do.
+func (s *shell) stillKnown(ctx context.Context, keys [2]string) error {
+	_, err := s.callerOf(ctx, keys)
+	return err
 }
 
 // watcher says who looks at the dashboard or the metrics: with a key as any
@@ -58,7 +65,7 @@ func (s *shell) watcher(r *http.Request) (Caller, error) {
 	if _, password, ok := r.BasicAuth(); ok && keys[0] == "" {
 		keys[0] = password
 	}
-	return s.callerOf(r, keys)
+	return s.callerOf(r.Context(), keys)
 }
 
 // open says whether anybody may look who gets a request here.

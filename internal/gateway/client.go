@@ -51,6 +51,7 @@ func CallerOf(ctx context.Context) Caller {
 type visit struct {
 	caller Caller
 	record Record
+	gone   <-chan struct{} // closed once its key is revoked; nil: never
 }
 
 type visitKey struct{}

@@ -35,7 +35,7 @@ func (g *Gateway) messages(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.call(w, r, caller, asked, flotilla.Call{
-		Body: body, Query: r.URL.RawQuery, Header: upstreamHeader(r.Header), MaxWait: asked.MaxWait, Facts: &facts,
+		Body: body, Query: r.URL.RawQuery, Header: upstreamHeader(r.Header), MaxWait: asked.MaxWait, Facts: &facts, Stop: goneOf(r.Context()),
 	})
 }
 

@@ -31,12 +31,15 @@ func refusalOf(err error) *apiError {
 		model  *flotilla.UnknownModelError
 		bad    *flotilla.RequestError
 		broken *flotilla.TransportError
+		moved  *flotilla.RedirectError
 	)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return nil
 	case errors.Is(err, flotilla.ErrClosed):
 		return overloaded("this gateway stopped before the request was answered", stopPause)
+	case errors.Is(err, flotilla.ErrStopped): // by goneOf alone
+		return &apiError{status: http.StatusUnauthorized, kind: kindAuthentication, message: "API key is invalid."}
 	case errors.As(err, &waited):
 		return refuseWait(waited).after(waited.Attempts)
 	case errors.As(err, &budget):
@@ -45,6 +48,8 @@ func refusalOf(err error) *apiError {
 		return refuseModel(model.Model)
 	case errors.As(err, &bad):
 		return refuseBody(bad.Err)
+	case errors.As(err, &broken) && errors.As(err, &moved):
+		return refuseMoved(moved).after(broken.Attempts)
 	case errors.As(err, &broken):
 		return refuseBroken(broken).after(broken.Attempts)
 	case errors.Is(err, flotilla.ErrNoOrg):
@@ -137,6 +142,14 @@ func refuseBroken(e *flotilla.TransportError) *apiError {
 		status: http.StatusGatewayTimeout, kind: kindTimeout,
 		message: "no answer of the provider arrived, and whether the request was billed is unknown: " + e.Error(),
 		header:  []string{headerShouldRetry, "false"},
+	}
+}
+
+// refuseMoved is for a base URL that redirects: no call has another answer before
+// a person has set it right.
+func refuseMoved(e *flotilla.RedirectError) *apiError {
+	return &apiError{
+		status: http.StatusBadGateway, kind: kindAPI, message: e.Error(), header: []string{headerShouldRetry, "false"},
 	}
 }
 

@@ -48,6 +48,7 @@ func Shell(c ShellConfig) http.Handler {
 			writeError(w, http.StatusNotFound, kindNotFound, "no API is served here: flotilla serve does")
 		})
 	}
+	s.revoked = revocations{known: s.stillKnown, under: map[[2]string]*watchedKey{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -66,6 +67,8 @@ type shell struct {
 	tracer Tracer
 	busy   *busy
 	held   atomic.Int64 // bytes of bodies
+
+	revoked revocations
 }
 
 // ServeHTTP sorts requests by what they are for. What tells nothing and changes
@@ -157,6 +160,7 @@ func (s *shell) call(w http.ResponseWriter, r *http.Request, v *visit) {
 			return
 		}
 		defer func() { s.busy.leave(caller.Name, time.Now()) }()
+		defer s.watchKey(r, v)()
 		b := &body{
 			ReadCloser: r.Body, control: http.NewResponseController(w), held: &s.held,
 			counted: !strings.HasPrefix(r.URL.Path, "/v1/messages/batches"), // those go to a file
