@@ -105,18 +105,20 @@ class Judgement:
 
 
 class _Calls:
-    """What dispatch_calls gives: to be gone through once, by for or async for."""
+    """What dispatch_calls gives. A second time, answers come from the journal."""
 
-    def __init__(self, job):
-        self._job = job
+    def __init__(self, *job):
+        self._of = job
 
     def __iter__(self):
-        with contextlib.closing(self._job.lines()) as lines:
+        job = _Job(*self._of)
+        with contextlib.closing(job.lines()) as lines:
             for line in lines:
-                yield self._job.call(line)
+                yield job.call(line)
 
     async def __aiter__(self):
-        lines, end = self._job.lines(), object()
+        job = _Job(*self._of)
+        lines, end = job.lines(), object()
         step = None
         try:
             while True:
@@ -126,10 +128,10 @@ class _Calls:
                 line = await asyncio.shield(step)
                 if line is end:
                     return
-                yield self._job.call(line)
+                yield job.call(line)
         finally:
             if step is not None and not step.done():
-                self._job.stop()
+                job.stop()
                 await asyncio.wait([step])
                 step.exception()
             await asyncio.to_thread(lines.close)
@@ -144,9 +146,10 @@ def dispatch_calls(
     Gives an iterable, also an async one, of Call in completion order. Leaving it
     early stops the job; what was answered stays in the journal.
 
-    items      texts, or dicts with prompt or messages (and any other field of a
-               Messages body), and with id, unique as text; without one the position
-               counts, from 0
+    items      texts; or dicts with prompt or messages (and any other field of a
+               Messages body) and with id, unique as text; or requests as of the
+               Batches API (custom_id, params). Without an id the position counts,
+               from 0
     deadline   seconds, a timedelta, a datetime, or as flotilla has it ("2h", "08:00");
                nothing is sent after it
     cost_pref  fast, balanced or cheap
@@ -161,12 +164,15 @@ def dispatch_calls(
     rows, ids = [], {}
     for i, item in enumerate(items):
         body = {"prompt": item} if isinstance(item, str) else dict(item)
-        known = _name(ids, body.pop("id", i))
+        original = body.pop("id", body.pop("custom_id", i))
+        known = _name(ids, original)
+        if "params" in body:  # a request of the Batches API
+            body = dict(body["params"])
         if "prompt" in body:
             body["messages"] = [{"role": "user", "content": body.pop("prompt")}]
         rows.append({"custom_id": known, "params": {**common, **body}})
     args = ["run", "-", *_route(deadline, cost_pref, max_spend, journal), *flags]
-    return _Calls(_Job(args, rows, ids, progress))
+    return _Calls(args, rows, ids, progress)
 
 
 def judge_completions_batch(
@@ -188,7 +194,7 @@ def judge_completions_batch(
     """
     rows, ids = [], {}
     for i, row in enumerate(completions):
-        rows.append({**row, "custom_id": _name(ids, row.get("id", i))})
+        rows.append({**row, "custom_id": _name(ids, row.get("id", row.get("custom_id", i)))})
     with tempfile.TemporaryDirectory(prefix="flotilla") as scratch:
         summary = pathlib.Path(scratch, "summary.json")
         args = ["judge", "-", "--summary", str(summary)]

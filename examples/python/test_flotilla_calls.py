@@ -86,6 +86,16 @@ class Dispatch(Case):
         self.assertEqual((call.stop_reason, call.response["content"][-1]["input"]), ("tool_use", {"city": "Rome"}))
         self.assertEqual(call.text, "")
 
+    def test_requests_of_the_batches_api(self):
+        params = {"model": "claude-sonnet-4-6", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi, in one word"}]}
+        (call,) = self.dispatch([{"custom_id": "r/1", "params": params}])
+        self.assertEqual((call.id, call.response["model"]), ("r/1", "claude-sonnet-4-6"))
+
+    def test_left_and_gone_through_again(self):
+        calls = self.dispatch([f"twice {i}" for i in range(50)])
+        next(iter(calls))
+        self.assertEqual(len(list(calls)), 50)
+
     def test_again_costs_nothing(self):
         items = [f"again {i}" for i in range(20)]
         first = {c.id: c.text for c in self.dispatch(items)}
