@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/flotilla-llm/flotilla/internal/job"
 	"github.com/flotilla-llm/flotilla/internal/judge"
 	"github.com/flotilla-llm/flotilla/journal"
+	"github.com/flotilla-llm/flotilla/price"
 )
 
 // groupJudge is the heading of the flags that say who judges what.
@@ -82,12 +84,12 @@ func (f *runFlags) kind() string {
 }
 
 // panel puts the judges together; nil: the command is no judge.
-func (f *runFlags) panel() (*judge.Panel, error) {
+func (f *runFlags) panel(warn func(string)) (*judge.Panel, error) {
 	j := f.judge
 	if j == nil {
 		return nil, nil
 	}
-	s := judge.Settings{Models: j.models, Swap: j.swap, By: j.by, Label: j.label, Draw: judge.Bootstrap{Seed: j.seed}, Prices: f.prices(), Fields: map[string]string{}}
+	s := judge.Settings{Models: j.models, Swap: j.swap, By: j.by, Label: j.label, Draw: judge.Bootstrap{Seed: j.seed}, Prices: f.prices(), Fields: map[string]string{}, Warn: warn}
 	for _, name := range j.rubrics {
 		r, err := judge.Load(name)
 		if err != nil {
@@ -121,8 +123,24 @@ func (f *runFlags) knownJudges(p *judge.Panel) error {
 	for _, r := range p.Judges() {
 		if m, ok := f.prices().Lookup(r.Model); !ok || !m.Priced() {
 			unknown := &flotilla.UnknownModelError{Model: r.Model}
-			return withHint(fmt.Errorf("judge of rubric %s: %w", r.Name, unknown), hintFor(unknown))
+			return withHint(fmt.Errorf("judge of rubric %s: %w", r.Name, unknown), f.familyHint(r.Model)+hintFor(unknown))
 		}
 	}
 	return nil
+}
+
+// familyHint names the models that are known of a model's family, as the beginning
+// of a hint; empty: none is.
+func (f *runFlags) familyHint(model string) string {
+	var known []string
+	table := f.prices()
+	for _, m := range table.Models() {
+		if m.Family() == price.FamilyOf(model) && m.Lifecycle(time.Now()) == price.Active {
+			known = append(known, m.ID)
+		}
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return "known are " + strings.Join(known, ", ") + "; "
 }

@@ -52,7 +52,7 @@ func (f *runFlags) run(cmd *cobra.Command, inputs []string) error {
 	if err := errors.Join(s.checkFloors(), f.checkTiers(s)); err != nil {
 		return err
 	}
-	panel, err := f.panel()
+	panel, err := f.panel(func(text string) { warn(cmd.ErrOrStderr(), text) })
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (r *Run) anew(a *Answer, body []byte) (*resend, error) {
 // anewAfter is anew where it is told why the bodies before were asked anew.
 func (r *Run) anewAfter(a *Answer, body []byte, tried []string) (*resend, error) {
 	craft := r.x.build.craft
-	if a.Outcome != Succeeded || r.x.told(a.Row) {
+	if a.Outcome != Succeeded || r.x.told(a.Row) || craft.Kind(r.x.ask(a.Row), a) == "" {
 		return nil, nil
 	}
 	body, err := r.bodyOf(a.Row, body)

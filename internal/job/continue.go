@@ -116,7 +116,7 @@ func tornOurs(tail []byte) bool {
 func (r *outReader) line(line []byte, n int, validate bool) (call int, err error) {
 	f, ok := r.found(line, validate)
 	if !ok {
-		return 0, r.foreign(n, "it is no result line")
+		return 0, r.foreign(n, r.notOurs())
 	}
 	call, ok = r.x.callOf(&f)
 	if !ok {
@@ -155,6 +155,14 @@ func (r *outReader) found(line []byte, validate bool) (f found, ok bool) {
 		f, ok = readForeign(line)
 	}
 	return f, ok
+}
+
+// notOurs says of a line that it is none that this job writes.
+func (r *outReader) notOurs() string {
+	if r.x.build.craft != nil {
+		return "it is no line that this job writes"
+	}
+	return "it is no result line"
 }
 
 // says tells whether a line is of the answer that stands for its call.

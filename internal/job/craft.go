@@ -27,11 +27,11 @@ type Craft interface {
 	// Told is the outcome that a row brings with it; nil: it is to be asked about.
 	Told(r Row, ask int) *Told
 
-	// Again makes the body to ask anew with, where an answer is not what was asked
-	// for: body had the Message for its answer, and tried says why the bodies
-	// before it were asked anew. A nil next takes the answer as it is.
+	// Again makes the body to ask anew with, where an answer has a Kind: body had
+	// the Message for its answer, and tried says why the bodies before it were asked
+	// anew. A nil next takes the answer as it is.
 	Again(ask int, body, message []byte, tried []string) (next []byte, why string, err error)
-	// Kind is the word of --retry for an answer; empty: none sends it again.
+	// Kind is the word of --retry for an answer; empty: it is what was asked for.
 	Kind(ask int, a *Answer) string
 
 	// AppendMember appends the member of a line that says what the answer comes

@@ -92,15 +92,14 @@ func resultCells(v gjson.Result) ([]gjson.Result, error) {
 	return row, nil
 }
 
-// Carried says that the row is a result of run's: a line, or a row of a table
-// with all of its columns.
+// Carried says that the row is a result of run's: a line, or a row of a table that
+// still has the columns which say what came of it.
 func (r Row) Carried() bool {
-	for _, c := range ownColumns {
-		if r.r.find(c.name) < 0 {
-			return false
-		}
+	if r.r.find("completion") < 0 || r.r.find("stop_reason") < 0 {
+		return false
 	}
-	return true
+	status, ok := r.r.get("status")
+	return ok && status.Type == gjson.String && slices.Contains(outcomeNames[Succeeded:], status.Str)
 }
 
 // KeptInput says that a result of run's repeats fields of its input.

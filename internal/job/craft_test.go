@@ -92,7 +92,12 @@ func (p *poll) Again(_ int, body, message []byte, tried []string) (next []byte, 
 	return nil, "", nil
 }
 
-func (p *poll) Kind(_ int, a *Answer) string { return retryOf(a) }
+func (p *poll) Kind(_ int, a *Answer) string {
+	if kind := retryOf(a); kind != "" || textOf(a.Body) != "??" {
+		return kind
+	}
+	return "odd"
+}
 
 func (p *poll) AppendMember(dst []byte, d *Done) ([]byte, error) {
 	tried, err := json.Marshal(d.Tried)

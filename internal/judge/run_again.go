@@ -36,10 +36,37 @@ func (p *Panel) Kind(ask int, a *job.Answer) string {
 		return a.Outcome.String()
 	}
 	s, _ := p.seat(ask)
-	if g := s.rubric.Read(a.Body); g.Status != Scored {
+	g := s.rubric.Read(a.Body)
+	p.hear(s, &g)
+	if g.Status != Scored {
 		return g.Status
 	}
 	return ""
+}
+
+// firstAnswers is how many answers of a judge without one verdict are a sign that
+// rubric and judge do not fit.
+const firstAnswers = 20
+
+// hear tells people, once, of a judge that has given no verdict so far: what is
+// wrong with all answers is cheaper to hear of while most are still to be paid for.
+func (p *Panel) hear(s *seat, g *Reading) {
+	if g.Status == Scored {
+		s.scored.Add(1)
+	}
+	if s.read.Add(1) == firstAnswers && s.scored.Load() == 0 && p.set.Warn != nil {
+		p.set.Warn(fmt.Sprintf("rubric %s by %s: none of the first %d answers is a verdict; the last is %s: %s (%s)",
+			s.rubric.Name, s.rubric.Model, firstAnswers, g.Status, g.Why, excerpt(g.Raw)))
+	}
+}
+
+// excerpt is the beginning of an answer, in quotes.
+func excerpt(text string) string {
+	const most = 80
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return strconv.Quote(text)
 }
 
 // roomier is a body with twice the room, as far as its model has it; nil: it has

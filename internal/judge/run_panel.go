@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidwall/gjson"
 
@@ -33,13 +35,14 @@ type Settings struct {
 	Draw  Bootstrap
 
 	Prices *price.Table // nil: the published one
+	Warn   func(string) // told lines for people, from any goroutine; nil: nobody
 }
 
 // Panel is every rubric by every model that goes by it: a job asks it about each
 // row. It is a job.Craft.
 type Panel struct {
 	set    Settings
-	judges []seat
+	judges []*seat
 
 	mu      sync.Mutex
 	seen    map[string]bool // of By and Label: a row has it
@@ -54,6 +57,8 @@ type seat struct {
 	rubric *Rubric // with its model, room and parameters
 	bodies *Bodies
 	params json.RawMessage // as lines say them
+
+	read, scored atomic.Int64 // answers
 }
 
 var _ job.Craft = (*Panel)(nil)
@@ -98,7 +103,7 @@ func (p *Panel) add(r *Rubric, model string) error {
 	if model == "" {
 		return withHint(fmt.Errorf("rubric %s names no model, and none was given", r.Name), "--model NAME, or model: NAME in the rubric")
 	}
-	if slices.ContainsFunc(p.judges, func(s seat) bool { return s.rubric.Name == r.Name && s.rubric.Model == model }) {
+	if slices.ContainsFunc(p.judges, func(s *seat) bool { return s.rubric.Name == r.Name && s.rubric.Model == model }) {
 		return fmt.Errorf("model %s was given twice", model)
 	}
 	if p.set.Swap && r.Pair == nil {
@@ -116,7 +121,7 @@ func (p *Panel) add(r *Rubric, model string) error {
 		}
 		maps.Copy(one.Fields, p.set.Fields)
 	}
-	s := seat{rubric: one}
+	s := &seat{rubric: one}
 	var err error
 	if one.Params, err = merged(r.Params, p.set.Params); err != nil {
 		return err
@@ -124,9 +129,22 @@ func (p *Panel) add(r *Rubric, model string) error {
 	if s.bodies, err = one.Bodies(); err != nil {
 		return fmt.Errorf("rubric %s: %w", r.Name, err)
 	}
+	if !s.bodies.made.UsesRow() {
+		return withHint(fmt.Errorf("rubric %s: its prompt uses no field of the rows, so that all would be judged alike", r.Name), placeHint(r.Prompt))
+	}
 	s.params = p.paramsOf(one)
 	p.judges = append(p.judges, s)
 	return nil
+}
+
+var singleBraces = regexp.MustCompile(`\{([\pL_][\pL\pN_]*)\}`)
+
+// placeHint says how a prompt names a field.
+func placeHint(prompt string) string {
+	if m := singleBraces.FindStringSubmatch(prompt); m != nil {
+		return fmt.Sprintf("{%s} is not ours; write {{.%s}}", m[1], m[1])
+	}
+	return "{{.completion}} is the field of that name"
 }
 
 // paramsOf are the parameters that lines name: those of the rubric and of
@@ -189,7 +207,7 @@ func (p *Panel) Asks() int { return len(p.judges) * p.orders() }
 // seat is who a request of a row goes to, and in which order the completions
 // stand.
 func (p *Panel) seat(ask int) (s *seat, swapped bool) {
-	return &p.judges[ask/p.orders()], ask%p.orders() == 1
+	return p.judges[ask/p.orders()], ask%p.orders() == 1
 }
 
 // Identity implements job.Craft: what makes the requests. Groups and labels are
