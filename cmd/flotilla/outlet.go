@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -33,8 +34,12 @@ func openOutlet(ctx context.Context, flag, address, certFile, keyFile string) (*
 	if err != nil {
 		return nil, withHint(fmt.Errorf("%s %q is no address", flag, address), "an address has a port: 127.0.0.1:8787, :8787 or [::1]:8787")
 	}
+	network := "tcp"
+	if ip, bad := netip.ParseAddr(host); bad == nil && ip.Is4() {
+		network = "tcp4" // of 0.0.0.0 "tcp" makes every address of IPv6, too
+	}
 	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", address)
+	l, err := config.Listen(ctx, network, address)
 	if err != nil {
 		return nil, withHint(fmt.Errorf("listening: %w", err), "another process may have it; "+flag+" 127.0.0.1:0 picks a free port")
 	}
