@@ -23,7 +23,7 @@ func (d *Dashboard) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
 		if !d.knownHost(r) {
-			writeError(w, http.StatusForbidden, "this host name is not ours: ask for localhost or an address")
+			writeError(w, http.StatusForbidden, "this host name is not ours: ask for localhost or an address; serve --allow-host NAME adds a name")
 			return
 		}
 		if err := cross.Check(r); err != nil {

@@ -144,3 +144,12 @@ func TestChangesOfJobs(t *testing.T) {
 		t.Errorf("a gateway's job pauses: %d", code)
 	}
 }
+
+// Whoever is asked by a name that is not known is told how it becomes known: on a
+// wildcard address the API answers to any.
+func TestUnknownHostIsToldTheWay(t *testing.T) {
+	s := newShop(t, nil)
+	if w := s.ask("GET", "box.lan", "/", ""); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "--allow-host") {
+		t.Errorf("%d: %s", w.Code, w.Body)
+	}
+}
