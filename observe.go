@@ -12,6 +12,7 @@ type Observation struct {
 	At       time.Time // its end, on the scaled clock
 	Client   string    // Options.Client or LineOptions.Name; empty: none was given
 	Job      int64     // of the Store; 0: none
+	Line     bool      // of a call of a Line
 	Org      string
 	Pool     string
 	Tier     string
@@ -34,6 +35,7 @@ type Observation struct {
 	Cost      Money // what it was billed; of one in doubt its worst case, where Estimated what came of it
 	InDoubt   bool  // whether it was billed, or how much, is unknown
 	Estimated bool  // Usage.Output is an estimate: the answer broke off
+	Kept      Money // of one Estimated: what caps and the Store keep beyond Cost, up to its worst case
 	Attempt   int   // how-many-th of its call, from 1; 0: of a batch's row
 	Final     bool  // its call has settled with it
 }

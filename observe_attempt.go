@@ -51,7 +51,7 @@ func (f *Fleet) observe(now time.Duration, a *attempt, before judgement) {
 	}
 	c := a.call
 	o := Observation{
-		At: f.clock.wall(now), Client: c.stream.opt.Client, Job: c.stream.opt.Job,
+		At: f.clock.wall(now), Client: c.stream.opt.Client, Job: c.stream.opt.Job, Line: c.line != nil,
 		Org: l.org.Name, Pool: l.pool.name, Tier: tierName(l.tier), Model: c.row.Facts.Model, Priority: c.stream.opt.Priority,
 		Class: f.classOf(a, before), Status: a.answer.status,
 		Queued: max(a.sentAt-c.at, 0), Latency: a.endedAt - a.sentAt,
@@ -62,7 +62,7 @@ func (f *Fleet) observe(now time.Duration, a *attempt, before judgement) {
 		o.FirstByte = max(a.headAt-a.sentAt, 0)
 	}
 	if a.estimate > 0 {
-		o.Cost, o.Estimated = a.estimate, true
+		o.Cost, o.Estimated, o.Kept = a.estimate, true, max(a.charged()-a.estimate, 0)
 	}
 	f.cfg.Observe(o)
 }

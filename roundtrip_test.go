@@ -170,7 +170,7 @@ func TestObserve(t *testing.T) {
 		if o := got[2]; o.Latency != 2*time.Second || o.FirstByte != 2*time.Second || o.Queued < time.Second || o.Cost <= 0 || o.InDoubt || o.Usage.Output != 5 {
 			t.Errorf("%+v", o)
 		}
-		if o := got[3]; !o.Estimated || !o.InDoubt || o.Usage.Input != 10 {
+		if o := got[3]; !o.Estimated || !o.InDoubt || o.Usage.Input != 10 || o.Kept <= 0 || got[2].Kept != 0 || !o.Line {
 			t.Errorf("%+v", o)
 		}
 		s, err := fleet.Snapshot(t.Context())

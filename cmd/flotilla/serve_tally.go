@@ -20,6 +20,7 @@ type tally struct {
 	cached   int
 	rows     int                       // of batches
 	spent    map[string]flotilla.Money // by model
+	kept     flotilla.Money            // beyond what was spent, for answers that broke off
 	byClient map[string]int64          // calls
 	spared   map[string]int            // refusals that no caller saw, by class
 }
@@ -60,7 +61,8 @@ func (t *tally) observe(o flotilla.Observation) {
 	if o.Cost != 0 {
 		t.spent[o.Model] += o.Cost
 	}
-	if o.Attempt == 0 && o.Class == "succeeded" {
+	t.kept += o.Kept
+	if !o.Line && o.Final && o.Class == "succeeded" { // by batch or by sync
 		t.rows++
 	}
 	if o.Final {
@@ -99,6 +101,9 @@ func (t *tally) lines() []string {
 		models = append(models, fmt.Sprintf("%s %s", model, t.spent[model]))
 	}
 	lines := []string{joined(": ", line+"; "+total.String(), joined(", ", models...))}
+	if t.kept > 0 {
+		lines = append(lines, t.kept.String()+" more in doubt, which caps keep: answers that broke off are told by what came of them")
+	}
 	if n := t.spared["429"] + t.spared["529"] + t.spared["other"]; n > 0 {
 		lines = append(lines, fmt.Sprintf("spared its callers %s 429s, %s 529s and %s other failures, which it waited out or sent elsewhere",
 			whole(t.spared["429"]), whole(t.spared["529"]), whole(t.spared["other"])))

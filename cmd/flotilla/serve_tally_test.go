@@ -7,6 +7,30 @@ import (
 	"github.com/flotilla-llm/flotilla"
 )
 
+// Rows of batches count however they were answered, calls of lines as calls.
+func TestTallyOfRows(t *testing.T) {
+	l := newTally()
+	l.observe(flotilla.Observation{Class: "succeeded", Tier: "batch", Final: true})
+	l.observe(flotilla.Observation{Class: "succeeded", Tier: "sync", Attempt: 1, Final: true})
+	l.observe(flotilla.Observation{Class: "succeeded", Tier: "sync", Attempt: 1, Final: true, Line: true})
+	if got := strings.Join(l.lines(), "\n"); !strings.Contains(got, ", 2 rows of batches;") {
+		t.Error(got)
+	}
+}
+
+// What caps keep for answers that broke off is told beside what was spent.
+func TestTallyOfDoubt(t *testing.T) {
+	l := newTally()
+	l.observe(flotilla.Observation{Class: "succeeded", Model: "m", Attempt: 1, Final: true, Line: true, Cost: flotilla.USD(1)})
+	if got := strings.Join(l.lines(), "\n"); strings.Contains(got, "doubt") {
+		t.Error(got)
+	}
+	l.observe(flotilla.Observation{Class: "canceled", Model: "m", Attempt: 1, Final: true, Line: true, Cost: flotilla.USD(0.53), Estimated: true, InDoubt: true, Kept: flotilla.USD(0.47)})
+	if got := strings.Join(l.lines(), "\n"); !strings.Contains(got, "; $1.53: m $1.53\n$0.47 more in doubt") {
+		t.Error(got)
+	}
+}
+
 // Rows that the fleet took back from a batch, to send them sooner, are no failures
 // that anybody was spared.
 func TestTallyOfRowsTakenBack(t *testing.T) {

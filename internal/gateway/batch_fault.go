@@ -29,7 +29,7 @@ type rowMeter struct {
 func (m *rowMeter) faultOf(params []byte) *rowFault {
 	f, err := wire.Parse(params)
 	if err != nil {
-		return &rowFault{kindInvalid, err.Error()}
+		return &rowFault{kindInvalid, worded(err)}
 	}
 	_, only := wire.Batchable(&f)
 	switch {
@@ -50,7 +50,7 @@ func (m *rowMeter) faultOf(params []byte) *rowFault {
 	case errors.As(err, &unknown):
 		return &rowFault{kindNotFound, "model: " + unknown.Model}
 	case err != nil:
-		return &rowFault{kindInvalid, err.Error()}
+		return &rowFault{kindInvalid, worded(err)}
 	}
 	return nil
 }

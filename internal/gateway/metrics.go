@@ -30,7 +30,7 @@ type Watched struct {
 type Metrics struct {
 	registry *prometheus.Registry
 
-	attempts, tokens, spent, doubt, clientSpent, requests, cached *prometheus.CounterVec
+	attempts, tokens, spent, doubt, kept, clientSpent, requests, cached *prometheus.CounterVec
 
 	latency, firstByte, wait, took *prometheus.HistogramVec
 
@@ -52,9 +52,10 @@ func NewMetrics(version string) *Metrics {
 	lane := []string{"org", "pool", "tier", "model"}
 	m.attempts = m.counter("attempts_total", "Attempts at the provider that have ended, by what they came to.", append(lane, "class")...)
 	m.tokens = m.counter("tokens_total", "Tokens that were billed.", append(lane, "kind")...)
-	m.spent = m.counter("spent_usd_total", "Dollars spent, worst cases in doubt included.", lane...)
-	m.doubt = m.counter("in_doubt_usd_total", "Dollars of attempts whose outcome is unknown, at their worst.", lane...)
-	m.clientSpent = m.counter("client_spent_usd_total", "Dollars spent for a client, worst cases in doubt included.", "client")
+	m.spent = m.counter("spent_usd_total", "Dollars spent: attempts without an answer at their worst, answers that broke off by what came of them.", lane...)
+	m.doubt = m.counter("in_doubt_usd_total", "Of flotilla_spent_usd_total, dollars of attempts of which it is unknown what they cost.", lane...)
+	m.kept = m.counter("kept_in_doubt_usd_total", "Dollars that caps keep beyond flotilla_spent_usd_total for answers that broke off, up to their worst.", lane...)
+	m.clientSpent = m.counter("client_spent_usd_total", "Dollars spent for a client, as in flotilla_spent_usd_total.", "client")
 	m.requests = m.counter("requests_total", "Requests of clients that are over.", "client", "route", "status")
 	m.cached = m.counter("cached_answers_total", "Requests answered from the journal.", "client")
 	m.latency = m.histogram("attempt_seconds", "From an attempt's sending to the last byte of its answer.", lane[:3]...)
@@ -100,9 +101,10 @@ type attemptLabels struct{ org, pool, tier, model, class, client string }
 // attemptMetrics are an attempt's metrics with their labels bound: finding them
 // by their labels costs ten times as much as counting.
 type attemptMetrics struct {
-	attempts, spent, doubt, clientSpent prometheus.Counter
-	tokens                              [4]prometheus.Counter
-	latency, firstByte                  prometheus.Observer
+	attempts, spent, doubt, kept, clientSpent prometheus.Counter
+
+	tokens             [4]prometheus.Counter
+	latency, firstByte prometheus.Observer
 }
 
 // kinds of tokens, as usageOf has them.
@@ -122,6 +124,9 @@ func (m *Metrics) Observe(o flotilla.Observation) {
 		if o.InDoubt {
 			a.doubt.Add(usd)
 		}
+	}
+	if o.Kept > 0 {
+		a.kept.Add(dollars(o.Kept))
 	}
 	for i, n := range usageOf(&o.Usage) {
 		if n > 0 {
@@ -150,7 +155,7 @@ func (m *Metrics) attempt(l attemptLabels) *attemptMetrics {
 		return v.WithLabelValues(append(lane[:4:4], more...)...)
 	}
 	a := &attemptMetrics{
-		attempts: with(m.attempts, l.class), spent: with(m.spent), doubt: with(m.doubt),
+		attempts: with(m.attempts, l.class), spent: with(m.spent), doubt: with(m.doubt), kept: with(m.kept),
 		clientSpent: m.clientSpent.WithLabelValues(l.client),
 		latency:     m.latency.WithLabelValues(lane[:3]...), firstByte: m.firstByte.WithLabelValues(lane[:3]...),
 	}

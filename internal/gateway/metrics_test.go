@@ -67,6 +67,8 @@ func busyMetrics() *Metrics {
 	m.Observe(o)
 	o.Class, o.InDoubt, o.Usage, o.Cost = "transport", true, price.Usage{}, price.Dollar/1000
 	m.Observe(o)
+	o.Estimated, o.Kept, o.Cost = true, price.Dollar/4, price.Dollar/500
+	m.Observe(o) // broke off
 	m.Told(&Record{Client: "alice", Route: "messages", Status: 200, Took: 3 * time.Second})
 	m.Told(&Record{Client: "alice", Route: "messages", Status: 200, Took: time.Millisecond, Cached: true})
 	return m
@@ -79,9 +81,10 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	for _, want := range []string{
 		`flotilla_attempts_total{class="steady",` + model + `} 1`,
 		`flotilla_attempts_total{class="succeeded",` + model + `} 1`,
-		`flotilla_spent_usd_total{` + model + `} 0.004`,
-		`flotilla_in_doubt_usd_total{` + model + `} 0.001`,
-		`flotilla_client_spent_usd_total{client="alice"} 0.004`,
+		`flotilla_spent_usd_total{` + model + `} 0.006`,
+		`flotilla_in_doubt_usd_total{` + model + `} 0.003`,
+		`flotilla_kept_in_doubt_usd_total{` + model + `} 0.25`,
+		`flotilla_client_spent_usd_total{client="alice"} 0.006`,
 		`flotilla_tokens_total{kind="cache_write",` + model + `} 9`,
 		`flotilla_attempt_seconds_bucket{` + lane + `,le="0.05"} 1`,
 		`flotilla_queue_wait_seconds_count{priority="interactive"} 1`, // of first attempts alone

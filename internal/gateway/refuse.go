@@ -124,7 +124,7 @@ func refuseBody(err error) *apiError {
 	if errors.As(err, &syntax) {
 		return invalid("The request body is not valid JSON: " + syntax.Error())
 	}
-	return invalid(err.Error())
+	return invalid(worded(err))
 }
 
 // brokenPause is when a call that never reached the provider is worth sending
