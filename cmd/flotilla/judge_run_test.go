@@ -160,6 +160,7 @@ func TestJudgeFaultsLeaveScores(t *testing.T) {
 	if mean := sum / float64(counts[judge.Scored]); math.Abs(mean-total.Mean.Value) > 1e-9 || sum != wantSum {
 		t.Errorf("mean %v, the lines say %v; sums %v and %v", total.Mean.Value, mean, sum, wantSum)
 	}
+	t.Logf("%d rows: %v, by requests to the judge %v", n, counts, attempts)
 	if counts[judge.Refused] < n/50 || attempts[2] < n/20 || attempts[3] > n/50 || attempts[4] > 0 {
 		t.Errorf("statuses %v, attempts %v: the faults did not come", counts, attempts)
 	}
