@@ -47,6 +47,7 @@ func (c *course) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
+		t.compare()
 		return t.write(c.out)
 	}
 	if c.dir, err = os.MkdirTemp("", "flotilla-accept-*"); err != nil {

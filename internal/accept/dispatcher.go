@@ -116,7 +116,7 @@ func (s *setting) dispatcher(ctx context.Context, d *dispatch) (*arm, *plan.Outc
 	}
 	o, st := s.carry(sc, set)
 	a.take(o, st)
-	a.Arithmetic = append(a.Arithmetic, forecastText(f, c))
+	a.Told = append(a.Told, forecastText(f, c))
 	return a, o, nil
 }
 

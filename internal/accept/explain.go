@@ -9,8 +9,9 @@ import (
 
 // explain writes down how an arm's figures come about.
 func (a *arm) explain(t *table) {
+	a.Arithmetic = append([]string(nil), a.Told...)
 	say := func(format string, args ...any) { a.Arithmetic = append(a.Arithmetic, fmt.Sprintf(format, args...)) }
-	if s := t.find("a", a.Over); s != nil && s != a {
+	if s := t.script(a.Over); s != nil && s != a {
 		if s.Succeeded == a.Succeeded {
 			say("times (a): %s s ÷ %s s = %s", seconds(s.WallS), seconds(a.WallS), times(a.Faster))
 		} else {

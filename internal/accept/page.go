@@ -137,7 +137,9 @@ func (t *table) columns(p printer) {
 	p(`## The columns
 
 - **wall-clock**: from the start to the last result, on the emulator's clock.
-- **× (a)**: how many times as fast as the script, row for row.
+- **× (a)**: how many times as fast as the script, row for row; over HTTP, as the
+  quicker of the script's two runs, which is that on virtual time where the machine
+  was slow.
 - **dollars**: what the emulator billed, exactly. All rows: %s. Hedges and
   answers that nobody was there to hear cost extra.
 - **429s**: attempts and batch calls that a limit refused.

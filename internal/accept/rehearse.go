@@ -84,8 +84,8 @@ func (s *setting) script() (*arm, error) {
 	o, st := s.carry(sc, plan.Setting{Brain: &script{}, Lanes: batchLanes(&sc, oneOrg, nil), Stream: sched.StreamConfig{Route: sched.Route{Batch: true}}})
 	a.take(o, st)
 	s.hold(a, tiers{batch: true})
-	a.Arithmetic = append([]string{fmt.Sprintf("%s batches, one after the other, %.1f s each on average: %s × %.1f s = %s s",
-		grouped(a.Batches), a.WallS/float64(a.Batches), grouped(a.Batches), a.WallS/float64(a.Batches), seconds(a.WallS))}, a.Arithmetic...)
+	a.Told = append(a.Told, fmt.Sprintf("%s batches, one after the other, %.1f s each on average: %s × %.1f s = %s s",
+		grouped(a.Batches), a.WallS/float64(a.Batches), grouped(a.Batches), a.WallS/float64(a.Batches), seconds(a.WallS)))
 	return a, nil
 }
 

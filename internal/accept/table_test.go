@@ -68,6 +68,7 @@ func TestPageIsOfItsData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tb.compare()
 	var got bytes.Buffer
 	tb.page(&got)
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
