@@ -26,7 +26,7 @@ func TestRowsTakenBackAreNoFailures(t *testing.T) {
 			}
 		}
 		fleet := newFleet(t, cfg)
-		carry(t, fleet, newPile(fleet, bodies(1500)), flotilla.Options{Route: &flotilla.Route{Batch: true}})
+		carry(t, fleet, newPile(fleet, bodies(2500)), flotilla.Options{Route: &flotilla.Route{Batch: true}})
 		if told["canceled"] == 0 || told["expired"] != 0 {
 			t.Errorf("told of rows in batches: %v", told)
 		}
