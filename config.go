@@ -150,7 +150,8 @@ type Purse interface {
 	// in the period under way, what it spent of it included; where it did not
 	// grow, the cap is reached for now. The period ends at until, on the scaled
 	// wall clock (zero: never): what is unspent lapses then. The context ends
-	// when the fleet closes.
+	// when the fleet closes. Streams of one Purse, which are told by ==, share what
+	// it grants: each run of a job has its own.
 	Grant(ctx context.Context, want Money) (granted Money, until time.Time, err error)
 }
 

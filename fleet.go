@@ -48,9 +48,10 @@ type Fleet struct {
 	attempts   map[sched.AttemptID]*attempt
 	batches    map[sched.BatchID]*batch
 	leftBehind map[left]sched.BatchID
-	lastBatch  sched.BatchID // numbers of the core's
-	lastIntent int64         // numbers of ours: see batchNumber
-	streams    []*stream     // that have not ended
+	allowances map[Purse]*allowance // by purses that streams of the period have, or had
+	lastBatch  sched.BatchID        // numbers of the core's
+	lastIntent int64                // numbers of ours: see batchNumber
+	streams    []*stream            // that have not ended
 	nextStream sched.StreamID
 	nextCall   sched.CallID
 	models     map[string]int32
@@ -107,6 +108,7 @@ func New(cfg Config) (*Fleet, error) {
 		batches:  map[sched.BatchID]*batch{},
 
 		leftBehind: map[left]sched.BatchID{},
+		allowances: map[Purse]*allowance{},
 		models:     map[string]int32{},
 		denied:     map[string]*answer{},
 		done:       make(chan struct{}),

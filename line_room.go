@@ -24,7 +24,7 @@ func (f *Fleet) freeFor(now time.Duration, l *Line, worst Money) Money {
 		sharers := f.linesOf(id)
 		room -= aheadOf(sharers)
 		short := room < worst
-		switch p := &l.stream.purse; {
+		switch p := l.stream.purse; {
 		case short && id == p.ledger && !p.dry:
 			f.want(&sched.Want{Ledger: id, Nanos: int64(max(worst, l.money.size) - room)})
 		case short && len(l.money.waiting) > 0:

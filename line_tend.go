@@ -64,7 +64,7 @@ func (f *Fleet) neverPaid(s *stream, worst Money) error {
 
 // refuseUnpaid takes back what waits for money that will not come.
 func (f *Fleet) refuseUnpaid(now time.Duration, s *stream) {
-	p := &s.purse
+	p := s.purse
 	dry := p.ledger >= 0 && p.dry && !p.asking
 	has := Money(0)
 	for _, id := range s.ledgers {

@@ -1,12 +1,16 @@
 package flotilla
 
 import (
+	"maps"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
 )
 
-// allowance is what a stream was granted by its Purse.
+// allowance is what a Purse granted to its streams, of which one may begin
+// after the other: what those before have spent was granted to them all.
 type allowance struct {
 	ledger sched.LedgerID // -1: the stream has no purse
 	base   Money          // spent before the period under way
@@ -14,6 +18,25 @@ type allowance struct {
 	until  time.Duration  // when it lapses; 0: never
 	asking bool           // a Grant is under way
 	dry    bool           // the last Grant gave nothing
+}
+
+// allowanceOf is the allowance of a purse in the period under way.
+func (f *Fleet) allowanceOf(now time.Duration, purse Purse) *allowance {
+	if purse == nil {
+		return &allowance{ledger: -1}
+	}
+	if !reflect.TypeOf(purse).Comparable() { // its streams cannot be told
+		return &allowance{ledger: f.addLedger(now, sched.Ledger{})}
+	}
+	p := f.allowances[purse]
+	if p == nil {
+		p = &allowance{ledger: f.addLedger(now, sched.Ledger{})}
+		f.allowances[purse] = p
+	}
+	if p.dry = false; p.until > 0 && now >= p.until { // a stream that begins asks anew
+		f.lapse(now, p)
+	}
+	return p
 }
 
 // want asks a purse for more money, beside the loop.
@@ -28,23 +51,26 @@ func (f *Fleet) want(w *sched.Want) {
 		go func() {
 			defer f.flights.Done()
 			granted, until, err := s.opt.Purse.Grant(f.ctx, need)
-			f.inbox.put(message{run: func(now time.Duration) { f.granted(now, s, granted, until, err) }})
+			f.inbox.put(message{run: func(now time.Duration) { f.granted(now, s.purse, granted, until, err) }})
 		}()
 	}
 }
 
-func (f *Fleet) granted(now time.Duration, s *stream, granted Money, until time.Time, err error) {
-	p := &s.purse
+func (f *Fleet) granted(now time.Duration, p *allowance, granted Money, until time.Time, err error) {
 	p.asking = false
 	if err != nil {
-		f.halt(now, s, Stopped, err)
+		for _, s := range f.streams {
+			if s.purse == p {
+				f.halt(now, s, Stopped, err)
+			}
+		}
 		return
 	}
 	if !until.IsZero() {
 		p.until = max(f.clock.at(until), 1)
 	}
 	if p.until > 0 && now >= p.until {
-		f.lapse(now, s) // the period ended while we asked: freed and wanted anew
+		f.lapse(now, p) // the period ended while we asked: freed and wanted anew
 		return
 	}
 	p.dry = granted <= p.has
@@ -59,16 +85,23 @@ func (f *Fleet) granted(now time.Duration, s *stream, granted Money, until time.
 func (f *Fleet) lapses(now time.Duration) {
 	for _, s := range f.streams {
 		if s.purse.until > 0 && now >= s.purse.until && !s.ended() {
-			f.lapse(now, s)
+			f.lapse(now, s.purse)
+			f.forgetAllowances()
 		}
 	}
+}
+
+// forgetAllowances leaves those that no stream has to a period that is over.
+func (f *Fleet) forgetAllowances() {
+	maps.DeleteFunc(f.allowances, func(_ Purse, p *allowance) bool {
+		return !slices.ContainsFunc(f.streams, func(s *stream) bool { return s.purse == p && !s.ended() })
+	})
 }
 
 // lapse ends a period: what is unspent is gone. What is in flight was reserved
 // in the period that is over, and still counts against the one to come, so that
 // neither can be overdrawn.
-func (f *Fleet) lapse(now time.Duration, s *stream) {
-	p := &s.purse
+func (f *Fleet) lapse(now time.Duration, p *allowance) {
 	_, spent, _ := f.core.Ledger(p.ledger)
 	p.base, p.has, p.until, p.dry = Money(spent), 0, 0, false
 	f.step(now, &sched.SetLedger{Ledger: p.ledger, Limit: spent})

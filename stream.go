@@ -66,7 +66,7 @@ type stream struct {
 	letGo   context.CancelFunc
 	ledger  sched.LedgerID // of Options.MaxSpend; -1: none
 	ledgers []sched.LedgerID
-	purse   allowance
+	purse   *allowance
 	headers map[*orgState]http.Header // of its requests, where they are not the orgs' own
 	looked  Money                     // what its ledgers had when a line's calls were last held against them
 
@@ -178,7 +178,7 @@ func (f *Fleet) register(now time.Duration, s *stream) {
 // openLedgers opens the ledgers of a stream's own caps and gathers all that it
 // draws on.
 func (f *Fleet) openLedgers(now time.Duration, s *stream) {
-	s.ledger, s.purse.ledger = -1, -1
+	s.ledger = -1
 	if f.cfg.Spend != 0 {
 		s.ledgers = append(s.ledgers, 0)
 	}
@@ -190,8 +190,7 @@ func (f *Fleet) openLedgers(now time.Duration, s *stream) {
 	for _, p := range s.opt.Pots {
 		s.ledgers = append(s.ledgers, p.ledger)
 	}
-	if s.opt.Purse != nil {
-		s.purse.ledger = f.addLedger(now, sched.Ledger{})
+	if s.purse = f.allowanceOf(now, s.opt.Purse); s.purse.ledger >= 0 {
 		s.ledgers = append(s.ledgers, s.purse.ledger)
 	}
 }
