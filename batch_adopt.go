@@ -49,6 +49,7 @@ func (f *Fleet) adoptBatch(now time.Duration, s *stream, org *orgState, o *OpenB
 	b.carry(rows)
 	if len(rows) == 0 {
 		f.commits.put(entry{record: f.batchRecord(now, b, BatchClosed)})
+		f.tookOver(now, s, o)
 		return
 	}
 	f.lastBatch++
@@ -59,12 +60,27 @@ func (f *Fleet) adoptBatch(now time.Duration, s *stream, org *orgState, o *OpenB
 	}
 	// Where its end was asked for before, the core looks, and asks again if that
 	// was not heard.
-	f.step(now, &sched.AdoptBatch{
+	adopted := &sched.AdoptBatch{
 		Stream: s.id, Lane: lane, Rows: int64(len(rows)), Bytes: o.Bytes, Worst: int64(o.Worst),
 		CreatedAt: b.sentAt, Known: b.provider != "", Sure: b.sure, Canceling: b.canceling,
 		Was: f.leftBehind[left{s.opt.Job, o.Number}],
-	})
+	}
+	if o.Earlier && s.purse.ledger >= 0 {
+		adopted.Aside = []sched.LedgerID{s.purse.ledger}
+	}
+	f.step(now, adopted)
 	delete(f.leftBehind, left{s.opt.Job, o.Number})
+	if f.batches[b.id] == b {
+		f.tookOver(now, s, o)
+	}
+}
+
+// tookOver gives back what a stream's pots had reserved for a batch: it draws on
+// them itself now. What came of it meanwhile elsewhere stays reserved.
+func (f *Fleet) tookOver(now time.Duration, s *stream, o *OpenBatch) {
+	for _, p := range s.opt.Pots {
+		p.free(now, left{s.opt.Job, o.Number}, o.Worst)
+	}
 }
 
 // orphan is a batch that nobody can ask for: its rows stay out, since their

@@ -51,7 +51,7 @@ func TestUsageBeyondTheWorstCase(t *testing.T) {
 					t.Fatal(err)
 				}
 				const calls = 3
-				pot, err := fleet.Pot(t.Context(), calls*facts.Worst, 0)
+				pot, err := fleet.Pot(t.Context(), "a pot", calls*facts.Worst, 0)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -139,7 +139,7 @@ func TestMeteredToolsOnPots(t *testing.T) {
 		fleet := open(t, scripted(func(_ int64, req *http.Request) (*http.Response, error) {
 			return after(time.Second, req, http.StatusOK, answerOf("m", 5))
 		}))
-		pot, err := fleet.Pot(t.Context(), -1, 0)
+		pot, err := fleet.Pot(t.Context(), "a pot", -1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

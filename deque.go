@@ -61,4 +61,6 @@ type OpenBatch struct {
 	Worst     Money     // what is still reserved for it
 	At        time.Time // of the intent, on the scaled clock
 	Canceling bool
+	// Earlier says that a run before this one made it: a Purse counts it there.
+	Earlier bool
 }

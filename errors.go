@@ -55,9 +55,13 @@ type BudgetExceededError struct {
 	Spent Money         // spent and reserved
 	Needs Money         // worst case of the next call
 	Per   time.Duration // 24 h for a cap per day; 0 for a cap on the job
+	Name  string        // of the Pot whose limit it is; empty: of none
 }
 
 func (e *BudgetExceededError) Error() string {
+	if e.Name != "" {
+		return fmt.Sprintf("%s is reached: %s of %s spent or reserved, the next call may cost %s", e.Name, e.Spent, e.Cap, e.Needs)
+	}
 	return fmt.Sprintf("the cap of %s is reached: %s spent or reserved, the next call may cost %s", e.Cap, e.Spent, e.Needs)
 }
 

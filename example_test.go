@@ -117,7 +117,7 @@ func ExampleLine_Do() {
 	defer fleet.Close()
 
 	ctx := context.Background()
-	pot, err := fleet.Pot(ctx, flotilla.USD(0.001), 0)
+	pot, err := fleet.Pot(ctx, "the budget of the demo", flotilla.USD(0.001), 0)
 	if err != nil {
 		fmt.Println(err)
 		return

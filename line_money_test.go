@@ -29,7 +29,7 @@ func worst(t *testing.T, fleet *flotilla.Fleet, body []byte) flotilla.Money {
 
 func newPot(t *testing.T, fleet *flotilla.Fleet, limit flotilla.Money) *flotilla.Pot {
 	t.Helper()
-	pot, err := fleet.Pot(t.Context(), limit, 0)
+	pot, err := fleet.Pot(t.Context(), "a pot", limit, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,7 @@ func TestLineCutStream(t *testing.T) {
 				store := &records{}
 				cfg.Store = store
 				fleet := newFleet(t, cfg)
-				pot, err := fleet.Pot(t.Context(), flotilla.USD(1), 0)
+				pot, err := fleet.Pot(t.Context(), "a pot", flotilla.USD(1), 0)
 				if err != nil {
 					t.Fatal(err)
 				}

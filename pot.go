@@ -2,6 +2,7 @@ package flotilla
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -13,26 +14,46 @@ import (
 // they have spent and reserved of it together never exceeds its limit.
 type Pot struct {
 	fleet   *Fleet
+	name    string
 	ledger  sched.LedgerID
 	limited atomic.Bool // it has a limit
+
+	// The loop's.
+	ahead  map[left]Money // reserved for batches that may be taken over
+	before Money          // spent before the period
 }
 
-// Pot opens a pot. limit is the most that may be spent from it, spent included;
-// negative: there is none. spent is what was spent of it before, worst cases in
-// doubt included. It connects the fleet where nothing has yet; the errors are
-// Connect's.
-func (f *Fleet) Pot(ctx context.Context, limit, spent Money) (*Pot, error) {
+// HeldBatch is what a batch of an earlier run, at the provider still, has
+// reserved of a Pot.
+type HeldBatch struct {
+	Job, Number int64 // as in Options.Job and OpenBatch.Number
+	Worst       Money
+}
+
+// Pot opens a pot. Its name is for people, as in "the budget of alice for the
+// day": a *BudgetExceededError tells it. limit is the most that may be spent from
+// it, spent included; negative: there is none. spent is what was spent of it
+// before, worst cases in doubt included, but for held, which is reserved until a
+// stream of the pot takes the batch over, or [Pot.Renew]. It connects the fleet
+// where nothing has yet; the errors are Connect's.
+func (f *Fleet) Pot(ctx context.Context, name string, limit, spent Money, held ...HeldBatch) (*Pot, error) {
 	if _, err := f.Connect(ctx); err != nil {
 		return nil, err
 	}
-	ledger, err := ask(ctx, f, func(now time.Duration) sched.LedgerID {
-		return f.addLedger(now, sched.Ledger{Limit: int64(limit), Spent: int64(spent)})
+	p := &Pot{fleet: f, name: name, ahead: map[left]Money{}}
+	sum := Money(0)
+	for _, h := range held {
+		p.ahead[left{h.Job, h.Number}] += h.Worst
+		sum += h.Worst
+	}
+	p.limited.Store(limit >= 0)
+	_, err := ask(ctx, f, func(now time.Duration) struct{} {
+		p.ledger = f.addLedger(now, sched.Ledger{Limit: int64(limit), Spent: int64(spent), Ahead: int64(sum)})
+		return struct{}{}
 	})
 	if err != nil {
 		return nil, err
 	}
-	p := &Pot{fleet: f, ledger: ledger}
-	p.limited.Store(limit >= 0)
 	return p, nil
 }
 
@@ -43,6 +64,27 @@ func (p *Pot) SetLimit(limit Money) {
 	p.fleet.inbox.put(message{run: func(now time.Duration) {
 		p.fleet.step(now, &sched.SetLedger{Ledger: p.ledger, Limit: int64(limit)})
 	}})
+}
+
+// Renew is SetLimit for a period that begins, such as a day: before is what was
+// spent of the pot until then. What was reserved for batches that nobody has taken
+// over was of the period that is over.
+func (p *Pot) Renew(limit, before Money) {
+	p.limited.Store(limit >= 0)
+	p.fleet.inbox.put(message{run: func(now time.Duration) {
+		p.before = before
+		clear(p.ahead)
+		p.fleet.step(now, &sched.SetLedger{Ledger: p.ledger, Limit: int64(limit), Free: math.MaxInt64})
+	}})
+}
+
+// free gives back what is reserved for a batch, worst at most, once.
+func (p *Pot) free(now time.Duration, batch left, worst Money) {
+	if ahead := min(p.ahead[batch], worst); ahead > 0 {
+		limit, _, _ := p.fleet.core.Ledger(p.ledger)
+		p.fleet.step(now, &sched.SetLedger{Ledger: p.ledger, Limit: limit, Free: int64(ahead)})
+	}
+	delete(p.ahead, batch)
 }
 
 // capping says whether any of some pots has a limit.

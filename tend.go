@@ -2,6 +2,7 @@ package flotilla
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/flotilla-llm/flotilla/internal/sched"
@@ -187,6 +188,10 @@ func (f *Fleet) capError(s *stream, ledger sched.LedgerID, needs Money) *BudgetE
 	e := &BudgetExceededError{Cap: Money(limit), Spent: Money(spent + reserved), Needs: needs}
 	if ledger == s.purse.ledger {
 		e.Per = 24 * time.Hour
+	}
+	if i := slices.IndexFunc(s.opt.Pots, func(p *Pot) bool { return p.ledger == ledger }); i >= 0 {
+		p := s.opt.Pots[i]
+		e.Name, e.Cap, e.Spent = p.name, e.Cap-p.before, e.Spent-p.before
 	}
 	return e
 }

@@ -121,12 +121,14 @@ func (j *Journal) SpentOfClients(ctx context.Context, at time.Time) (spent map[s
 	return spent, err
 }
 
+const spentBy = dayParts + "SELECT sum(used) FROM part WHERE run IN (SELECT id FROM run WHERE client = ?2)"
+
 // SpentBy is [Journal.SpentOn] of the jobs of one client of the gateway, those
 // removed since included.
 func (j *Journal) SpentBy(ctx context.Context, client string, at time.Time) (spent flotilla.Money, err error) {
 	_, _, day := dayBounds(at, j.opt.Location)
 	err = j.read(ctx, "sum the money of "+client, func(l *link) error {
-		n, err := l.number(dayParts+"SELECT sum(used) FROM part WHERE run IN (SELECT id FROM run WHERE client = ?2)", day, client)
+		n, err := l.number(spentBy, day, client)
 		spent = flotilla.Money(n)
 		return err
 	})

@@ -78,6 +78,7 @@ func (job *Job) Batches(ctx context.Context) ([]flotilla.OpenBatch, error) {
 		open, err := openBatches(l, job.ID)
 		for i := range open {
 			list = append(list, open[i].export())
+			list[i].Earlier = job.book == nil || open[i].run != job.book.run
 		}
 		return err
 	})

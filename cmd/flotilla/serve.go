@@ -218,7 +218,7 @@ func (v *server) open(ctx context.Context, dir, mark string) (err error) {
 		Capped: s.MaxSpend > 0, PotsOf: v.potsOf, Spool: filepath.Join(dir, "batches"), Now: v.fleet.Now, Log: v.log, Prices: v.sends.prices(),
 	}
 	if s.MaxSpend > 0 {
-		if v.pot, err = v.fleet.Pot(ctx, s.MaxSpend, 0); err != nil {
+		if v.pot, err = v.fleet.Pot(ctx, gateway.OwnBudget, s.MaxSpend, 0); err != nil {
 			return err
 		}
 		c.Pots = []*flotilla.Pot{v.pot}
@@ -229,8 +229,8 @@ func (v *server) open(ctx context.Context, dir, mark string) (err error) {
 		}
 	}
 	v.budgets = gateway.NewBudgets(gateway.BudgetConfig{
-		Open: func(ctx context.Context, limit, spent flotilla.Money) (gateway.Pot, error) {
-			return v.fleet.Pot(ctx, limit, spent)
+		Open: func(ctx context.Context, name string, limit, spent flotilla.Money, held ...flotilla.HeldBatch) (gateway.Pot, error) {
+			return v.fleet.Pot(ctx, name, limit, spent, held...)
 		},
 		Book: v.journal, Now: v.fleet.Now, Log: v.log,
 	})

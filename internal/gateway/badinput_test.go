@@ -21,7 +21,7 @@ func TestBadInput(t *testing.T) {
 	set := func(g *Config, c *ShellConfig) {
 		c.Clients = KeyedClients(book, false, nil)
 		g.PotsOf = func(ctx context.Context, _ Caller) ([]*flotilla.Pot, error) {
-			pot, err := fleet.fleet.Pot(ctx, 1, 0) // one nano-dollar
+			pot, err := fleet.fleet.Pot(ctx, "a pot", 1, 0) // one nano-dollar
 			return []*flotilla.Pot{pot}, err
 		}
 	}
@@ -60,7 +60,7 @@ func TestOverBudgetIsFinal(t *testing.T) {
 	set := func(g *Config, c *ShellConfig) {
 		keyed(g, c)
 		g.PotsOf = func(ctx context.Context, _ Caller) ([]*flotilla.Pot, error) {
-			pot, err := f.fleet.Pot(ctx, 1, 0)
+			pot, err := f.fleet.Pot(ctx, "a pot", 1, 0)
 			return []*flotilla.Pot{pot}, err
 		}
 	}

@@ -2,12 +2,10 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
-	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/journal"
 )
 
@@ -114,11 +112,11 @@ func (b *batches) affords(ctx context.Context, caller Caller) (capped bool, e *a
 		if capped = true; spent < limit {
 			continue
 		}
-		whose := "the gateway's budget"
+		whose := OwnBudget
 		if i >= len(shared) {
-			whose = "the budget of " + caller.Name + " for the day"
+			whose = budgetOf(caller.Name)
 		}
-		return true, spentUp(fmt.Sprintf("%s of %s is spent", whose, flotilla.Money(limit)))
+		return true, spentUp(whose + " is spent")
 	}
 	return capped, nil
 }

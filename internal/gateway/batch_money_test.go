@@ -19,11 +19,11 @@ func TestCapOnTheJobOfABatch(t *testing.T) {
 				s := newShop(t, emulator.Options{})
 				var day *flotilla.Pot
 				s.fit = func(c *Config) {
-					pot, err := c.Fleet.Pot(t.Context(), limit, 0)
+					pot, err := c.Fleet.Pot(t.Context(), "a pot", limit, 0)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if day, err = c.Fleet.Pot(t.Context(), flotilla.USD(0.02), 0); err != nil {
+					if day, err = c.Fleet.Pot(t.Context(), "a pot", flotilla.USD(0.02), 0); err != nil {
 						t.Fatal(err)
 					}
 					c.Pots = []*flotilla.Pot{pot}
@@ -65,7 +65,7 @@ func TestHeldByMoney(t *testing.T) {
 		var pot *flotilla.Pot
 		s.fit = func(c *Config) {
 			var err error
-			if pot, err = c.Fleet.Pot(t.Context(), flotilla.USD(0.02), 0); err != nil {
+			if pot, err = c.Fleet.Pot(t.Context(), "a pot", flotilla.USD(0.02), 0); err != nil {
 				t.Fatal(err)
 			}
 			c.PotsOf = func(context.Context, Caller) ([]*flotilla.Pot, error) { return []*flotilla.Pot{pot}, nil }

@@ -168,7 +168,7 @@ func TestMoneySpent(t *testing.T) {
 		var pot *flotilla.Pot
 		s.fit = func(c *Config) {
 			var err error
-			if pot, err = c.Fleet.Pot(t.Context(), flotilla.USD(0.02), 0); err != nil {
+			if pot, err = c.Fleet.Pot(t.Context(), "a pot", flotilla.USD(0.02), 0); err != nil {
 				t.Fatal(err)
 			}
 			c.Pots = []*flotilla.Pot{pot}
@@ -212,7 +212,7 @@ func TestMoneyOfTheDaySpent(t *testing.T) {
 		var pot *flotilla.Pot
 		s.fit = func(c *Config) {
 			var err error
-			if pot, err = c.Fleet.Pot(t.Context(), flotilla.USD(0.02), 0); err != nil {
+			if pot, err = c.Fleet.Pot(t.Context(), "a pot", flotilla.USD(0.02), 0); err != nil {
 				t.Fatal(err)
 			}
 			c.PotsOf = func(context.Context, Caller) ([]*flotilla.Pot, error) { return []*flotilla.Pot{pot}, nil }

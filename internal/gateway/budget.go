@@ -17,16 +17,17 @@ import (
 const budgetLook = 10 * time.Second
 
 // BudgetBook tells what clients may spend of a local day, and what they have
-// spent, worst cases in doubt and money set aside included. The journal is one.
+// spent, worst cases in doubt and money set aside included; held is set aside for
+// batches that this gateway may take over. The journal is one.
 type BudgetBook interface {
 	ClientBook
-	SpentBy(ctx context.Context, client string, at time.Time) (flotilla.Money, error)
+	DayOf(ctx context.Context, client string, at time.Time) (spent flotilla.Money, held []flotilla.HeldBatch, err error)
 }
 
 // BudgetConfig is what Budgets stand on.
 type BudgetConfig struct {
 	// Open makes a pot (Fleet.Pot).
-	Open func(ctx context.Context, limit, spent flotilla.Money) (Pot, error)
+	Open func(ctx context.Context, name string, limit, spent flotilla.Money, held ...flotilla.HeldBatch) (Pot, error)
 	Book BudgetBook
 	Now  func() time.Time // on the clock that spending is booked by
 	Log  *slog.Logger
@@ -35,6 +36,7 @@ type BudgetConfig struct {
 // Pot is what Budgets need of a flotilla.Pot.
 type Pot interface {
 	SetLimit(limit flotilla.Money)
+	Renew(limit, before flotilla.Money)
 	State(ctx context.Context) (limit, spent, reserved flotilla.Money, err error)
 }
 
@@ -91,17 +93,23 @@ func (b *Budgets) Of(ctx context.Context, client string) (Pot, error) {
 		return got.pot, nil
 	}
 	now := b.cfg.Now()
-	spent, err := b.cfg.Book.SpentBy(ctx, client, now)
+	spent, held, err := b.cfg.Book.DayOf(ctx, client, now)
 	if err != nil {
 		return nil, fmt.Errorf("what %s has spent today: %w", client, err)
 	}
 	one := &budget{day: dayOf(now), seen: spent, perDay: perDayOf(all, client)}
-	if one.pot, err = b.cfg.Open(ctx, one.limit(), spent); err != nil {
+	if one.pot, err = b.cfg.Open(ctx, budgetOf(client), one.limit(), spent, held...); err != nil {
 		return nil, fmt.Errorf("the budget of %s: %w", client, err)
 	}
 	b.pots[client] = one
 	return one.pot, nil
 }
+
+// OwnBudget is what people call the pot of all callers.
+const OwnBudget = "the budget of this gateway (--max-spend)"
+
+// budgetOf is what people call a client's pot.
+func budgetOf(client string) string { return "the budget of " + client + " for the day" }
 
 // perDayOf is what a client may spend of a day; 0: as much as it likes. Of one
 // whose keys are all revoked it is the last key's: its batches go on.
@@ -168,7 +176,7 @@ func (b *Budgets) failed(ctx context.Context, what, client string, err error) {
 func (o *budget) look(ctx context.Context, now time.Time) error {
 	if day := dayOf(now); day.After(o.day) {
 		o.day, o.before = day, o.seen
-		o.pot.SetLimit(o.limit())
+		o.pot.Renew(o.limit(), o.before)
 	}
 	_, spent, _, err := o.pot.State(ctx)
 	if err == nil {

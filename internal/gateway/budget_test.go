@@ -29,8 +29,10 @@ func (p *pursed) State(context.Context) (limit, spent, reserved flotilla.Money, 
 
 func (p *pursed) Clients(context.Context) ([]journal.Client, error) { return p.clients, nil }
 
-func (p *pursed) SpentBy(_ context.Context, _ string, at time.Time) (flotilla.Money, error) {
-	return p.days[dayOf(at)], nil
+func (p *pursed) Renew(limit, _ flotilla.Money) { p.limit = limit }
+
+func (p *pursed) DayOf(_ context.Context, _ string, at time.Time) (flotilla.Money, []flotilla.HeldBatch, error) {
+	return p.days[dayOf(at)], nil, nil
 }
 
 // spend spends what fits.
@@ -44,7 +46,7 @@ func (p *pursed) spend(m flotilla.Money) {
 // budgets are those of one client over a pursed, watched by hand.
 func (p *pursed) budgets() *Budgets {
 	return &Budgets{cfg: BudgetConfig{
-		Open: func(_ context.Context, limit, spent flotilla.Money) (Pot, error) {
+		Open: func(_ context.Context, _ string, limit, spent flotilla.Money, _ ...flotilla.HeldBatch) (Pot, error) {
 			p.limit, p.spent = limit, spent
 			return p, nil
 		},
@@ -153,7 +155,9 @@ func TestBudgetOfNobody(t *testing.T) {
 		t.Error(pot, err)
 	}
 	broken := errors.New("no money left on earth")
-	b.cfg.Open = func(context.Context, flotilla.Money, flotilla.Money) (Pot, error) { return nil, broken }
+	b.cfg.Open = func(context.Context, string, flotilla.Money, flotilla.Money, ...flotilla.HeldBatch) (Pot, error) {
+		return nil, broken
+	}
 	if _, err := b.Of(context.Background(), "alice"); !errors.Is(err, broken) {
 		t.Error(err)
 	}

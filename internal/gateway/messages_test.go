@@ -126,7 +126,7 @@ func TestOverBudget(t *testing.T) {
 				return nil, nil
 			}
 			var err error
-			pot, err = c.Fleet.Pot(ctx, flotilla.USD(0.000_001), 0)
+			pot, err = c.Fleet.Pot(ctx, "a pot", flotilla.USD(0.000_001), 0)
 			return []*flotilla.Pot{pot}, err
 		}
 	}, func(r *rig) {

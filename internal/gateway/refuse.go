@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,9 +96,10 @@ func limits(class string) bool {
 // somebody moves the cap or the day ends, and an SDK that did would hammer us
 // (facts/gateways.md, "The contract to implement").
 func refuseMoney(e *flotilla.BudgetExceededError) *apiError {
-	message := fmt.Sprintf("the budget of %s is used up: %s spent or reserved, and this request may cost %s", e.Cap, exactly(e.Spent), exactly(e.Needs))
+	whose := cmp.Or(e.Name, "the budget")
+	message := fmt.Sprintf("%s is used up: %s of %s spent or reserved, and this request may cost %s", whose, exactly(e.Spent), exactly(e.Cap), exactly(e.Needs))
 	if e.Per > 0 { // Cap is what the journal granted of it
-		message = fmt.Sprintf("the budget of the day is spent or reserved, and this request may cost %s", e.Needs)
+		message = fmt.Sprintf("the budget of the day, which all on this journal share (--max-spend N/day), is spent or reserved, and this request may cost %s", e.Needs)
 	}
 	return spentUp(message)
 }

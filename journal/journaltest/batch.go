@@ -39,7 +39,7 @@ func batchGoesOn(t *testing.T, b Book) {
 
 	again := begin(t, b, Spec("a", 6))
 	want := []flotilla.OpenBatch{{
-		Number: 77, ID: "msgbatch_77", Org: "high", OrgID: "org-1", Pool: "sonnet-4", Rows: []int{3, 5}, Sent: 4, Bytes: 4711, Worst: 250, At: Noon,
+		Number: 77, ID: "msgbatch_77", Org: "high", OrgID: "org-1", Pool: "sonnet-4", Rows: []int{3, 5}, Sent: 4, Bytes: 4711, Worst: 250, At: Noon, Earlier: true,
 	}}
 	if diff := cmp.Diff(want, batches(t, again)); diff != "" {
 		t.Error(diff)
@@ -170,6 +170,45 @@ func batchRefused(t *testing.T, b Book) {
 	if st := state(t, job); st.Spent != 210 {
 		t.Errorf("%v spent, want 210", st.Spent)
 	}
+	sound(t, b, job)
+}
+
+// clientDay checks the two parts of what a client has of a day.
+func clientDay(t *testing.T, b Book, at time.Time, spent flotilla.Money, held ...flotilla.HeldBatch) {
+	t.Helper()
+	got, open, err := b.DayOf(t.Context(), "ada", at)
+	if diff := cmp.Diff(held, open); got != spent || diff != "" || err != nil {
+		t.Errorf("%v spent, want %v; %v\n%s", got, spent, err, diff)
+	}
+	if all, err := b.SpentBy(t.Context(), "ada", at); err != nil || all < spent {
+		t.Errorf("%v in all, %v", all, err)
+	}
+}
+
+func batchOfClientsDay(t *testing.T, b Book) {
+	spec := Spec("a", 4)
+	spec.Kind, spec.Client = journal.KindBatch, "ada"
+	job := begin(t, b, spec)
+	id := job.Number()
+	other := begin(t, b, Spec("b", 2))
+	add(t, b, Sent(other.Number(), 9, 1000, 0, 1))
+	clientDay(t, b, Noon, 0)
+	early := Sent(id, 8, 50, 3)
+	early.At = Noon.AddDate(0, 0, -1)
+	add(t, b, early, Sent(id, 9, 300, 0, 1, 2))
+	clientDay(t, b, Noon, 0, flotilla.HeldBatch{Job: id, Number: 9, Worst: 300})
+	if open := batches(t, job); len(open) != 2 || open[0].Earlier || open[1].Earlier {
+		t.Errorf("%+v", open)
+	}
+	add(t, b, Carried(id, 9, 0, "succeeded", 100, 30))
+	end(t, job, journal.Stopped)
+	clientDay(t, b, Noon, 30, flotilla.HeldBatch{Job: id, Number: 9, Worst: 200})
+	job = begin(t, b, spec)
+	add(t, b, Carried(id, 9, 1, "succeeded", 100, 40))
+	clientDay(t, b, Noon, 70, flotilla.HeldBatch{Job: id, Number: 9, Worst: 100})
+	add(t, b, Step(id, 9, flotilla.BatchLost))
+	clientDay(t, b, Noon, 170)
+	clientDay(t, b, early.At, 0, flotilla.HeldBatch{Job: id, Number: 8, Worst: 50})
 	sound(t, b, job)
 }
 

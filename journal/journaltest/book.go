@@ -36,6 +36,7 @@ type Book interface {
 	Turnarounds(ctx context.Context, realm journal.Realm, org string, last int) ([]journal.Turnaround, error)
 	SpentOfClients(ctx context.Context, at time.Time) (map[string]flotilla.Money, error)
 	SpentBy(ctx context.Context, client string, at time.Time) (flotilla.Money, error)
+	DayOf(ctx context.Context, client string, at time.Time) (spent flotilla.Money, held []flotilla.HeldBatch, err error)
 	SetCap(ctx context.Context, job int64, limit flotilla.Money) error
 	AddClient(ctx context.Context, c journal.Client) error
 	Clients(ctx context.Context) ([]journal.Client, error)

@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t testing.TB) Book) {
 		{"steps without an intent are refused whole", batchRefused},
 		{"open batches keep their job", batchKeepsJob},
 		{"money of a batch belongs to the day of sending", batchMidnight},
+		{"what batches hold of a client's day is told apart", batchOfClientsDay},
 		{"open batches of all jobs are listed", batchesListed},
 		{"batches tell how long they took", turnarounds},
 		{"answers tell how long they were", outputs},
