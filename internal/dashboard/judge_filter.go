@@ -11,13 +11,14 @@ import (
 	"strings"
 )
 
-// verdictFilter chooses verdicts. Its zero value takes all that there are.
+// verdictFilter chooses verdicts, as readFilter makes it of a request.
 type verdictFilter struct {
 	judge       int // -1: any
 	statuses    [8]bool
 	anyStatus   bool
 	low, high   float64 // of scores
-	scored      bool    // low or high is set
+	below       float64 // scores at it are out
+	scored      bool    // low, high or below is set
 	label       *string
 	group       *string
 	truth       *string
@@ -28,11 +29,11 @@ type verdictFilter struct {
 // readFilter reads what a request asks for.
 func readFilter(r *http.Request) (f verdictFilter, err error) {
 	f.judge, err = number(r, "judge", -1, -1, 1<<20)
-	f.low, f.high = math.Inf(-1), math.Inf(1)
+	f.low, f.high, f.below = math.Inf(-1), math.Inf(1), math.Inf(1)
 	for _, end := range []struct {
 		name string
 		to   *float64
-	}{{"low", &f.low}, {"high", &f.high}} {
+	}{{"low", &f.low}, {"high", &f.high}, {"below", &f.below}} {
 		if text := r.FormValue(end.name); text != "" {
 			v, e := strconv.ParseFloat(text, 64)
 			if e != nil || math.IsNaN(v) {
@@ -84,7 +85,7 @@ func (k *verdictBook) choose(f *verdictFilter) rowSet {
 		switch {
 		case f.judge >= 0 && of != f.judge,
 			!f.anyStatus && !f.statuses[v.status],
-			f.scored && !(v.score >= f.low && v.score <= f.high), // no score is in no range
+			f.scored && !(v.score >= f.low && v.score <= f.high && v.score < f.below), // no score is in no range
 			f.label != nil && v.label != label,
 			(f.group != nil || f.truth != nil) && row >= len(k.facts),
 			f.group != nil && k.facts[row].group != group,

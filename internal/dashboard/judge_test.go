@@ -121,6 +121,7 @@ func TestVerdictsAreFound(t *testing.T) {
 		"status=unparsable":        func(call int) bool { return call < 100 && !scored(call) },
 		"status=pending,scored":    func(call int) bool { return call >= 100 || scored(call) },
 		"low=20&high=40":           func(call int) bool { return scored(call) && call >= 20 && call <= 40 },
+		"low=20&below=40":          func(call int) bool { return scored(call) && call >= 20 && call < 40 },
 		"high=3":                   func(call int) bool { return scored(call) && call <= 3 },
 		"group=topic+2&judge=0":    func(call int) bool { return call/4%3 == 2 && call/2%2 == 0 },
 		"group=nothing":            func(int) bool { return false },

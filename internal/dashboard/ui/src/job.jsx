@@ -1,4 +1,5 @@
 import { now, state } from "./live.js";
+import { href } from "./route.js";
 import { segment } from "./api.js";
 import { useFetched } from "./fetched.js";
 import { compact, int, moment, percent, rate, span, usd } from "./format.js";
@@ -57,6 +58,7 @@ function Head({ j }) {
 					{j.inputs?.length > 0 && <>from <Files names={j.inputs} /> </>}
 					{j.outs?.length > 0 && <>to <Files names={j.outs} /></>}
 				</p>
+				{j.kind === "judge" && <p class="to-verdicts"><a href={href("jobs", j.key, "verdicts")}>Verdicts: scores, groups, where judges differ, and rows to read</a></p>}
 			</div>
 			<Controls j={j} />
 		</header>

@@ -5,6 +5,7 @@ import "./style/shell.css";
 import "./style/parts.css";
 import "./style/overview.css";
 import "./style/job.css";
+import "./style/judge.css";
 import "./style/papers.css";
 import { start } from "./live.js";
 import { Shell } from "./shell.jsx";

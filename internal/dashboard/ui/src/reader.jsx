@@ -41,7 +41,7 @@ export function Reader({ job, row, close, q, active }) {
 	);
 }
 
-function Served({ d }) {
+export function Served({ d }) {
 	const usage = d.message?.usage;
 	const facts = [
 		["model", d.model],
@@ -73,7 +73,7 @@ function Talk({ d, q }) {
 	);
 }
 
-function Prompt({ body, q }) {
+export function Prompt({ body, q }) {
 	const messages = Array.isArray(body.messages) ? body.messages : [];
 	return (
 		<>
@@ -106,7 +106,7 @@ function Params({ body }) {
 	);
 }
 
-function Answer({ d, q }) {
+export function Answer({ d, q }) {
 	if (d.message) {
 		return (
 			<>
@@ -128,7 +128,7 @@ function Answer({ d, q }) {
 	return <p class="faint">{d.status === "pending" ? "Not answered yet." : "There is no answer."}</p>;
 }
 
-function Raw({ d }) {
+export function Raw({ d }) {
 	const parts = [["Request", d.body], ["Answer", d.message ?? d.error]];
 	return (
 		<div class="talk raw">

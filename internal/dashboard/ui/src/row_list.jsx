@@ -9,7 +9,8 @@ const HEAD = 28;
 const AROUND = 8; // rows drawn beyond what is seen
 
 // RowList draws the rows that are in view and no others, of however many.
-export function RowList({ store, at, n, q, read, open, box }) {
+// A list of other things than rows says what is at its head and in each line.
+export function RowList({ store, at, n, q, read, open, box, head = <Names />, line = (row) => <Line row={row} q={q} />, none = "no row matches" }) {
 	const [view, setView] = useState({ first: 0, last: 30 });
 	const frame = useRef(0);
 	void store.version.value;
@@ -36,15 +37,15 @@ export function RowList({ store, at, n, q, read, open, box }) {
 	}, [n, store]);
 	useLayoutEffect(() => keepInView(box.current, at), [at]);
 	const rows = [];
-	for (let i = view.first; i <= view.last && i < n; i++) rows.push(<Row key={i} i={i} n={n} row={store.row(i)} chosen={i === at} read={read} q={q} open={open} />);
+	for (let i = view.first; i <= view.last && i < n; i++) rows.push(<Row key={i} i={i} n={n} row={store.row(i)} chosen={i === at} read={read} line={line} open={open} />);
 	return (
 		<div class="row-table">
 			<div class="row-box" ref={box} tabIndex={0} role="listbox" aria-label={`Rows, ${int(n)}`} aria-activedescendant={n > 0 ? `row-${at}` : undefined} onScroll={() => (frame.current ||= requestAnimationFrame(look))}>
 				<div class="row-head" aria-hidden="true">
-					<span class="num c-row">row</span><span>id, and where it matches</span><span>status</span><span class="num c-org">served by</span><span class="num c-ms">latency</span><span class="num c-usd">cost</span>
+					{head}
 				</div>
 				<div class="row-space" style={{ height: `${n * HEIGHT}px` }}>{rows}</div>
-				{n === 0 && <p class="no-data">{store.head.value.loading ? "reading…" : "no row matches"}</p>}
+				{n === 0 && <p class="no-data">{store.head.value.loading ? "reading…" : none}</p>}
 			</div>
 		</div>
 	);
@@ -58,13 +59,25 @@ function keepInView(el, i) {
 	else if (top + HEIGHT > el.scrollTop + room) el.scrollTop = top + HEIGHT - room;
 }
 
-function Row({ i, n, row, chosen, read, q, open }) {
-	const stands = row && standing(row);
+function Row({ i, n, row, chosen, read, line, open }) {
 	const place = { transform: `translateY(${i * HEIGHT}px)` };
 	const classes = `row ${chosen ? "chosen" : ""} ${row && String(row.row) === read ? "read" : ""}`;
 	if (!row) return <div id={`row-${i}`} class={`${classes} waiting`} style={place} role="option" aria-selected={chosen} aria-posinset={i + 1} aria-setsize={n} aria-label="not read yet" />;
 	return (
 		<div id={`row-${i}`} class={classes} style={place} role="option" aria-selected={chosen} aria-posinset={i + 1} aria-setsize={n} onClick={() => open(i)}>
+			{line(row)}
+		</div>
+	);
+}
+
+function Names() {
+	return <><span class="num c-row">row</span><span>id, and where it matches</span><span>status</span><span class="num c-org">served by</span><span class="num c-ms">latency</span><span class="num c-usd">cost</span></>;
+}
+
+function Line({ row, q }) {
+	const stands = standing(row);
+	return (
+		<>
 			<span class="num faint c-row">{int(row.row)}</span>
 			<span class="c-id">
 				<span class="id text">{row.id ?? `row ${row.row}`}</span>
@@ -74,7 +87,7 @@ function Row({ i, n, row, chosen, read, q, open }) {
 			<span class="num c-org">{row.attempts > 1 && <small title={`${row.attempts} attempts`}>{compact(row.attempts)}× </small>}{row.org ? <>{orgTitle(row.org)} <small>{row.tier}</small></> : "–"}</span>
 			<span class="num c-ms">{row.latency_ms > 0 ? ms(row.latency_ms) : "–"}</span>
 			<span class="num c-usd">{row.cost_usd == null ? "–" : usd(row.cost_usd)}</span>
-		</div>
+		</>
 	);
 }
 

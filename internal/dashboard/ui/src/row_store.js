@@ -7,6 +7,8 @@ const KEPT = 40; // pages, so that memory does not grow with scrolling
 // RowStore is the rows of one job under one search, fetched by the page as they
 // come into view.
 export class RowStore {
+	what = "rows"; // of the job
+
 	constructor(job, q, status) {
 		this.job = job;
 		this.query = new URLSearchParams();
@@ -61,7 +63,7 @@ export class RowStore {
 		query.set("offset", n * PAGE);
 		query.set("limit", PAGE);
 		try {
-			const got = await get(`api/jobs/${segment(this.job)}/rows?${query}`, stop.signal);
+			const got = await get(`api/jobs/${segment(this.job)}/${this.what}?${query}`, stop.signal);
 			this.touch(n, got.rows ?? []);
 			for (const old of this.pages.keys()) {
 				if (this.pages.size <= KEPT) break;

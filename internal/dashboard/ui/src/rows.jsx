@@ -46,7 +46,7 @@ export function Rows({ job, n, active, settled }) {
 		<section class={`rows ${read !== null ? "reading" : ""}`} aria-labelledby="rows" ref={section}>
 			<div class="section-head">
 				<h2 id="rows">Rows</h2>
-				<p class="found faint" role="status">{findings(head, q, status)}</p>
+				<p class="found faint" role="status">{findings(head, q, status, "row")}</p>
 			</div>
 			<div class="search" role="search">
 				<input ref={field} type="search" value={typed} placeholder="Search ids, prompts and answers" aria-label="Search the rows" aria-keyshortcuts="/" spellcheck={false} autocomplete="off" onInput={(e) => setTyped(e.currentTarget.value)} />
@@ -64,18 +64,19 @@ export function Rows({ job, n, active, settled }) {
 	);
 }
 
-function findings(head, q, status) {
+// findings says in words what a search came to.
+export function findings(head, q, narrowed, what) {
 	if (head.matched === null) return head.loading ? "reading…" : "";
-	if (!q && !status) return plural(head.total, "row");
+	if (!q && !narrowed) return plural(head.total, what);
 	const took = head.took !== null && head.took !== undefined ? `, ${head.took < 10 ? Number(head.took.toFixed(1)) : Math.round(head.took)} ms` : "";
 	const where = q && head.searched ? ` in ${head.searched}` : "";
 	const whole = head.indexed < 1 ? `; ${percent(head.indexed)} is searchable so far` : "";
-	return `${int(head.matched)} of ${plural(head.total, "row")}${where}${took}${whole}`;
+	return `${int(head.matched)} of ${plural(head.total, what)}${where}${took}${whole}`;
 }
 
 // useRefresh reads the rows in view anew while the job settles rows, every two
 // seconds at most.
-function useRefresh(store, active, settled) {
+export function useRefresh(store, active, settled) {
 	const indexed = store.head.value.indexed ?? 1;
 	useEffect(() => {
 		const t = indexed < 1 && setTimeout(() => store.refresh(), 700);
@@ -90,7 +91,8 @@ function useRefresh(store, active, settled) {
 	});
 }
 
-function useKeys(k) {
+// useKeys moves through a list, and reads, by keys.
+export function useKeys(k) {
 	const held = useRef(k);
 	held.current = k;
 	useEffect(() => {

@@ -6,6 +6,7 @@ import { moment, span } from "./format.js";
 import { Help, openHelp } from "./help.jsx";
 import { Overview } from "./overview.jsx";
 import { Job, Jobs } from "./job.jsx";
+import { Judge } from "./judge.jsx";
 import { Recent } from "./recent.jsx";
 import { Limits } from "./limits.jsx";
 import { Experiments } from "./experiments.jsx";
@@ -13,7 +14,7 @@ import { Guidelines } from "./guidelines.jsx";
 
 const pages = [
 	["", "Overview", () => <Overview />],
-	["jobs", "Jobs", (key) => (key ? <Job key={key} job={key} /> : <Jobs />)],
+	["jobs", "Jobs", (key, of) => (!key ? <Jobs /> : of === "verdicts" ? <Judge key={key} job={key} /> : <Job key={key} job={key} />)],
 	["calls", "Calls", () => <Recent />],
 	["limits", "Limits", () => <Limits />],
 	["experiments", "Experiments", (name) => <Experiments name={name} />],
@@ -21,9 +22,9 @@ const pages = [
 ];
 
 export function Shell() {
-	const [at = "", rest] = route.value.parts;
+	const [at = "", rest, of] = route.value.parts;
 	const page = pages.find(([path]) => path === at);
-	const title = page ? [at === "jobs" && rest, page[1]].filter(Boolean).join(" · ") : "Not found";
+	const title = page ? [at === "jobs" && rest, of === "verdicts" ? "Verdicts" : page[1]].filter(Boolean).join(" · ") : "Not found";
 	useEffect(() => {
 		document.title = `${title} – flotilla`;
 	}, [title]);
@@ -33,7 +34,7 @@ export function Shell() {
 			<Top at={at} />
 			<Notices />
 			<main id="main" tabIndex={-1} class={stale() ? "stale" : ""}>
-				{page ? page[2](rest) : <NotFound />}
+				{page ? page[2](rest, of) : <NotFound />}
 			</main>
 			<Foot />
 			<Lost />
