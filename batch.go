@@ -38,6 +38,7 @@ type batch struct {
 	tally batchTally
 
 	counts    wire.Batch // as last seen
+	missed    int        // looks in a row that did not find it
 	downloads int32      // of its results, begun
 	whole     int        // … that came to an end
 	strange   string     // an id of another batch in the results of one that was not proven ours

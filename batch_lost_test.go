@@ -2,7 +2,9 @@ package flotilla_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -258,13 +260,25 @@ func TestABatchThatIsNeverSeenAgain(t *testing.T) {
 		book := &daybook{left: -1}
 		cfg := d.config()
 		cfg.Store = book
-		gone := 0
+		gone, unseen := 0, 0
+		var shown atomic.Bool
+		var fleet *flotilla.Fleet
 		cfg.Notify = func(n flotilla.Notice) {
-			if n.Kind == flotilla.BatchGone {
+			switch n.Kind {
+			case flotilla.BatchGone:
 				gone++
+			case flotilla.BatchUnseen:
+				unseen++
+				if n.Took > 10*time.Minute || n.BatchID != "msgbatch_1" {
+					t.Errorf("told of %s after %s", n.BatchID, n.Took)
+				}
+				go func() {
+					s, err := fleet.Snapshot(context.Background())
+					shown.Store(err == nil && len(s.Batches) > 0 && s.Batches[0].Unseen)
+				}()
 			}
 		}
-		fleet := newFleet(t, cfg)
+		fleet = newFleet(t, cfg)
 		src := newPile(fleet, bodies(100))
 		report := carry(t, fleet, src, flotilla.Options{Route: onlyBatches()})
 		if took := report.Ended.Sub(report.Started); took < 25*time.Hour || took > 26*time.Hour {
@@ -275,6 +289,9 @@ func TestABatchThatIsNeverSeenAgain(t *testing.T) {
 			cost += r.Cost
 		}
 		state := book.standing(t)
+		if unseen != 1 || !shown.Load() {
+			t.Errorf("told %d times that it is not found, shown %v", unseen, shown.Load())
+		}
 		if gone != 1 || len(state.open) > 0 || state.spent <= cost {
 			t.Errorf("%d given up, open %+v, %v spent, %v of it on answers", gone, state.open, state.spent, cost)
 		}

@@ -71,13 +71,27 @@ func (f *Fleet) polled(now time.Duration, b *batch, r *batchReply) {
 	switch {
 	case r.refusal != nil && r.status == http.StatusNotFound:
 		got.State, got.Refusal = sched.BatchMissing, nil
+		f.miss(now, b)
 	case !r.ok() || err != nil || seen.ID != b.provider:
 		// Nothing that tells of this batch.
 	default:
-		b.counts = seen
+		b.counts, b.missed = seen, 0
 		got.State = stateOf(seen.Status)
 	}
 	f.step(now, got)
+}
+
+// unseenAfter is how many looks in a row must not find a batch before people are
+// told, some five minutes: a new one, and now and then an older one, answers 404
+// for a while (facts/peer-faults.md 9).
+const unseenAfter = 6
+
+// miss counts a look that did not find a batch of ours. It is asked for until it
+// must have expired, a day in which its rows wait: people are told once.
+func (f *Fleet) miss(now time.Duration, b *batch) {
+	if b.missed++; b.missed == unseenAfter {
+		f.tellBatch(now, b, BatchUnseen, f.clock.wall(now).Sub(b.at))
+	}
 }
 
 // stateOf is a processing_status in the core's words; one that is not known

@@ -55,6 +55,7 @@ const (
 	BatchesProceed // the org's batches proceed again, at Value rows a second each
 	Rescue         // sync takes what batches will not have answered in time: Value rows are not answered, those in batches included
 	BatchRefused   // the API does not accept the batch: its org gets no more of the job
+	BatchUnseen    // the provider has answered for a while that there is none such: it is asked for until it must have expired
 )
 
 // Reasons of a BatchCanceled, in Class; empty: an earlier run asked for it.

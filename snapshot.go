@@ -43,6 +43,7 @@ type BatchState struct {
 	Expected  time.Time // when it is expected to end; zero: unknown
 	Stalled   bool      // it is overdue
 	Canceling bool      // its end was asked for
+	Unseen    bool      // the provider has answered for a while that there is none such: see BatchUnseen
 }
 
 // LaneState is a lane as it stands.
@@ -115,7 +116,7 @@ func (f *Fleet) snapshot(now time.Duration) Snapshot {
 func (f *Fleet) batchState(b *batch) BatchState {
 	s := BatchState{
 		Job: b.stream.opt.Job, Org: b.org.Name, Pool: f.lanes[b.lane].pool.name, ID: b.provider,
-		Rows: len(b.rows), Made: b.at, Canceling: b.canceling,
+		Rows: len(b.rows), Made: b.at, Canceling: b.canceling, Unseen: b.missed >= unseenAfter,
 	}
 	if v, ok := f.core.Batch(b.id); ok {
 		s.Stalled = v.Stalled

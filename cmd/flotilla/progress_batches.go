@@ -14,6 +14,7 @@ var batchNoticeKinds = map[flotilla.NoticeKind]string{
 	flotilla.BatchStalled: "batch_stalled", flotilla.BatchGone: "batch_lost", flotilla.BatchOrphaned: "batch_orphaned",
 	flotilla.BatchStrange: "batch_strange", flotilla.StrangeResult: "strange_result", flotilla.QueueFull: "queue_full",
 	flotilla.BatchesProceed: "batches_proceed", flotilla.Rescue: "rescue", flotilla.BatchRefused: "batch_refused",
+	flotilla.BatchUnseen: "batch_unseen",
 }
 
 // batchNoticeText is a notice about a batch for people; empty: not worth a line.
@@ -29,9 +30,11 @@ func batchNoticeText(n *flotilla.Notice) string {
 	case flotilla.BatchFound:
 		return fmt.Sprintf("%s: %s of %s is taken for one whose create got no answer, until its results prove it", org, id, rows)
 	case flotilla.BatchCanceled:
-		return fmt.Sprintf("%s: canceling %s of %s, %s old%s; its answers are collected, the rest goes again", org, id, rows, span(n.Took), cancelTexts[n.Class])
+		return fmt.Sprintf("%s: canceling %s of %s, %s old%s; its answers are collected, %s", org, id, rows, span(n.Took), cancelTexts[n.Class], restOf(n.Class))
 	case flotilla.BatchStalled:
 		return fmt.Sprintf("%s: %s of %s is overdue: its batches may not proceed, and nothing new goes into its queue", org, id, rows)
+	case flotilla.BatchUnseen:
+		return fmt.Sprintf("%s: %s of %s, %s old, is not found there: its rows wait for it until it must have expired, a day after its create", org, id, rows, span(n.Took))
 	case flotilla.BatchGone:
 		return fmt.Sprintf("%s: %s can no longer be asked for: its %s go again, its dollars stay in doubt", org, id, rows)
 	case flotilla.BatchOrphaned:
@@ -56,6 +59,14 @@ func batchNoticeText(n *flotilla.Notice) string {
 var cancelTexts = map[string]string{
 	flotilla.CancelDeadline: " (rescue for the deadline)", flotilla.CancelSooner: " (sync will be sooner)",
 	flotilla.CancelStalled: " (it is overdue, or as others are)", flotilla.CancelAsked: " (the job is canceled)",
+}
+
+// restOf says what becomes of the rows of a canceled batch that have no answer.
+func restOf(class string) string {
+	if class == flotilla.CancelAsked {
+		return "the rest is not sent"
+	}
+	return "the rest goes again"
 }
 
 // mostSaid is how much of an API's words a line of ours has, in bytes.

@@ -61,7 +61,7 @@ func (g *gathered) give(now time.Time, tell func(*event)) {
 func (k *gatheredEvent) line() string {
 	line := fmt.Sprintf("%s: %s batches of %s", title(k.org), whole(k.n), plural(int(k.value), "row"))
 	if k.kind == "batch_canceled" {
-		return line + " are being canceled" + cancelTexts[k.class] + "; their answers are collected, the rest goes again"
+		return line + " are being canceled" + cancelTexts[k.class] + "; their answers are collected, " + restOf(k.class)
 	}
 	return line + " ended"
 }

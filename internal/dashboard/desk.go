@@ -227,7 +227,7 @@ func (d *jobDesk) batchesOf(s *flotilla.Snapshot, t timeline) []batchJSON {
 		b := &s.Batches[i]
 		out = append(out, batchJSON{
 			Job: some(keys[b.Job]), Org: b.Org, Pool: b.Pool, ID: some(b.ID), Rows: b.Rows, Made: t.of(b.Made), Expected: t.of(b.Expected),
-			Stalled: b.Stalled, Canceling: b.Canceling,
+			Stalled: b.Stalled, Canceling: b.Canceling, Unseen: b.Unseen,
 		})
 	}
 	return out

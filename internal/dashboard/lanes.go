@@ -156,4 +156,5 @@ type batchJSON struct {
 	Expected  *time.Time `json:"expected"`
 	Stalled   bool       `json:"stalled"`
 	Canceling bool       `json:"canceling"`
+	Unseen    bool       `json:"unseen"` // the provider does not find it: it is asked for until it must have expired
 }

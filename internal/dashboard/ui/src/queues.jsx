@@ -88,8 +88,8 @@ function Batch({ b, at }) {
 			<td class="c-pool">{b.pool}</td>
 			<td class="num">{int(b.rows)}</td>
 			<td class="num">{span(age)}</td>
-			<td class={`nowrap ${b.stalled ? "slow" : ""}`}>
-				{b.canceling ? "being canceled" : b.stalled ? "overdue" : Number.isNaN(end) ? "not known" : left > 0 ? `in ${span(left)}, ${moment(b.expected, at)}` : "any moment"}
+			<td class={`nowrap ${b.stalled || b.unseen ? "slow" : ""}`} title={b.unseen ? "Its rows wait for it until it must have expired, a day after its create." : undefined}>
+				{b.unseen ? "not found at the provider" : b.canceling ? "being canceled" : b.stalled ? "overdue" : Number.isNaN(end) ? "not known" : left > 0 ? `in ${span(left)}, ${moment(b.expected, at)}` : "any moment"}
 			</td>
 			<td class="c-time">{whole > 0 && age !== null ? <Progress n={whole} parts={[{ name: b.stalled ? "overdue" : "passed", n: Math.min(whole, age) }]} label={`age of batch ${b.id}`} /> : "–"}</td>
 		</tr>
