@@ -141,5 +141,5 @@ func ExampleLine_Do() {
 	}
 	// Output:
 	// 200 end_turn true
-	// the cap of $0.0010 is reached: $0.00026 spent or reserved, the next call may cost $0.25
+	// the budget of the demo is reached: $0.00026 of $0.0010 spent or reserved, the next call may cost $0.25
 }
