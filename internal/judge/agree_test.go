@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -164,5 +165,39 @@ func TestQuantiles(t *testing.T) {
 	}
 	if q := quantilesOf([]float64{7}); *q != (Quantiles{7, 7, 7, 7, 7, 7, 7}) {
 		t.Errorf("%+v", *q)
+	}
+}
+
+// Repeats of a row say nearly the same: precision and recall count rows, and
+// their intervals are no narrower for more repeats of the same verdicts.
+func TestLabelTestsCountRows(t *testing.T) {
+	r := testRubric(t, "{form: label, labels: [a, b]}")
+	tests := func(repeats int) []LabelTest {
+		var marks []Mark
+		for row, v := range []string{"aa", "aa", "aa", "ab", "bb", "bb", "ba"} { // truth, verdict
+			for k := range repeats {
+				marks = append(marks, Mark{Row: row, Repeat: k, Label: v[:1], Reading: labelled(v[1:])})
+			}
+		}
+		return Summarize(marks, SummaryOptions{Judges: []*Rubric{r}, Label: "l"}).Judges[0].Agreement.ByLabel
+	}
+	once := tests(1)
+	if p := once[0].Precision; p.Value != 0.75 || p.N != 4 {
+		t.Errorf("precision of a: %+v, want 3 of 4", p)
+	}
+	if p := once[1].Recall; !close2(p.Value, 2.0/3) || p.N != 3 {
+		t.Errorf("recall of b: %+v, want 2 of 3", p)
+	}
+	if d := cmp.Diff(once, tests(20)); d != "" {
+		t.Errorf("20 equal repeats (-once +20 times):\n%s", d)
+	}
+	// One row says a twice and b twice: half a row for either.
+	var marks []Mark
+	for k, said := range []string{"a", "a", "b", "b"} {
+		marks = append(marks, Mark{Row: 1, Repeat: k + 1, Label: "a", Reading: labelled(said)}, Mark{Row: 2, Repeat: k + 1, Label: "b", Reading: labelled("a")})
+	}
+	a := Summarize(marks, SummaryOptions{Judges: []*Rubric{r}, Label: "l"}).Judges[0].Agreement.ByLabel[0]
+	if !close2(a.Precision.Value, 0.5/1.5) || a.Precision.N != 2 || a.Recall.Value != 0.5 || a.Recall.N != 1 {
+		t.Errorf("precision %+v, recall %+v", a.Precision, a.Recall)
 	}
 }

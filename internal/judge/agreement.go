@@ -35,7 +35,7 @@ type Agreement struct {
 type LabelTest struct {
 	Label     string    `json:"label"`
 	Unscored  int       `json:"unscored"`            // verdicts of rows with this label that are not scored
-	Precision *Estimate `json:"precision,omitempty"` // of the verdicts with it, those that are right
+	Precision *Estimate `json:"precision,omitempty"` // of the verdicts with it, those that are right; each row weighs alike
 	Recall    *Estimate `json:"recall,omitempty"`    // of the rows with it that were scored, those that are found
 }
 
@@ -94,6 +94,7 @@ func (a *Agreement) ofLabels(r *Rubric, rows []*judged, draw Bootstrap) {
 	c := newConfusion(r.Verdict.Labels)
 	unscored := make([]int, len(c.Labels))
 	mapped, foreign := map[string]bool{}, map[string]bool{}
+	tests := make([]labelTest, len(c.Labels))
 	var right []float64
 	for _, row := range rows {
 		truth, was := r.truth(row.label)
@@ -116,6 +117,11 @@ func (a *Agreement) ofLabels(r *Rubric, rows []*judged, draw Bootstrap) {
 		}
 		if share, ok := row.labelShare(truth); ok {
 			right = append(right, share)
+			tests[i].found = append(tests[i].found, share)
+			for j, l := range c.Labels {
+				said, _ := row.labelShare(l)
+				tests[j].add(said, i == j)
+			}
 		}
 	}
 	a.N, a.Confusion, a.Kappa = c.N(), c, c.Kappa()
@@ -123,18 +129,42 @@ func (a *Agreement) ofLabels(r *Rubric, rows []*judged, draw Bootstrap) {
 	if values, ok := numeric(c.Labels); ok {
 		a.Weighted = c.WeightedKappa(values)
 	}
-	a.ByLabel = labelTests(c, unscored)
+	for i, l := range c.Labels {
+		a.ByLabel = append(a.ByLabel, LabelTest{l, unscored[i], tests[i].precision(), shareOf(tests[i].found, draw)})
+	}
 	a.Mapped = slices.Sorted(maps.Keys(mapped))
 	a.Foreign = slices.Sorted(maps.Keys(foreign))
 	a.Foreign = a.Foreign[:min(10, len(a.Foreign))]
 }
 
-func labelTests(c *Confusion, unscored []int) (out []LabelTest) {
-	rows, columns := c.margins()
-	for i, l := range c.Labels {
-		out = append(out, LabelTest{l, unscored[i], wilson(c.Counts[i][i], columns[i]), wilson(c.Counts[i][i], rows[i])})
+// labelTest gathers what rows say of one label.
+type labelTest struct {
+	found      []float64 // of each row that has it, the share of its verdicts that say so
+	said, hits float64   // verdicts that say it, and those that are right, in rows
+	rows       int       // that have such a verdict
+}
+
+func (t *labelTest) add(said float64, right bool) {
+	if said == 0 {
+		return
 	}
-	return out
+	t.rows++
+	t.said += said
+	if right {
+		t.hits += said
+	}
+}
+
+// precision is a share of verdicts whose rows weigh alike: a row with repeats
+// counts by the share of them that say the label. Wilson's interval over so many
+// rows is then no narrower than rows allow, where one over verdicts would be.
+func (t *labelTest) precision() *Estimate {
+	if t.rows == 0 {
+		return nil
+	}
+	e := wilsonOf(t.hits, t.said)
+	e.N = t.rows
+	return e
 }
 
 // numeric are the values of labels that are all numbers.

@@ -78,15 +78,22 @@ func wilson(hits, n int) *Estimate {
 	if n == 0 {
 		return nil
 	}
-	p, size := float64(hits)/float64(n), float64(n)
+	e := wilsonOf(float64(hits), float64(n))
+	e.N = n
+	return e
+}
+
+// wilsonOf is wilson of counts that may be parts of rows; N is the caller's.
+func wilsonOf(hits, size float64) *Estimate {
+	p := hits / size
 	middle := (p + z95*z95/(2*size)) / (1 + z95*z95/size)
 	half := z95 / (1 + z95*z95/size) * math.Sqrt(p*(1-p)/size+z95*z95/(4*size*size))
 	low, high := max(0, middle-half), min(1, middle+half)
-	return &Estimate{Value: p, Low: &low, High: &high, N: n, Method: "wilson"}
+	return &Estimate{Value: p, Low: &low, High: &high, Method: "wilson"}
 }
 
 // shareOf is the mean of what rows say of a share: Wilson's interval where every
-// row says 0 or 1, the bootstrap's where rows lie between (facts of repeats).
+// row says 0 or 1, the bootstrap's where rows with repeats lie between.
 func shareOf(values []float64, draw Bootstrap) *Estimate {
 	hits := 0
 	for _, v := range values {

@@ -19,7 +19,7 @@ type Cell struct {
 	Quantiles *Quantiles `json:"quantiles,omitempty"`
 	// Bounds are what the mean would be if every verdict without a score were at
 	// the lower or the upper end of the scale (Manski 1989); nil where all are
-	// scored, or without a scale.
+	// scored or none is, or without a scale.
 	Bounds    *[2]float64  `json:"bounds,omitempty"`
 	Histogram []int        `json:"histogram,omitempty"` // rows by score in 20 equal parts of the scale
 	Labels    []LabelShare `json:"labels,omitempty"`    // in the rubric's order

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flotilla-llm/flotilla/internal/job/sample"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/flotilla-llm/flotilla/internal/job/sample"
 )
 
 func scored(v float64) Reading  { return Reading{Status: Scored, Score: &v} }
@@ -363,6 +364,22 @@ func TestSwapFindsPositionBias(t *testing.T) {
 	}
 	if j.Repeats != nil {
 		t.Errorf("the other order is no repeat: %+v", j.Repeats)
+	}
+}
+
+// A judge that always prefers the first place leaves some doubt with few rows.
+func TestSwapOfFewRowsIsNotCertain(t *testing.T) {
+	r, err := Load("preference")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var marks []Mark
+	for row := range 5 {
+		marks = append(marks, Mark{Row: row, Reading: labelled("first")}, Mark{Row: row, Swapped: true, Reading: labelled("first")})
+	}
+	w := Summarize(marks, SummaryOptions{Judges: []*Rubric{r}}).Judges[0].Swap
+	if f := w.FirstShare; f.Value != 1 || *f.High != 1 || *f.Low > 0.7 {
+		t.Errorf("%v of 5 rows, from %v to %v", f.Value, *f.Low, *f.High)
 	}
 }
 

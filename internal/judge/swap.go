@@ -10,7 +10,7 @@ type Swap struct {
 	Flipped    int       `json:"flipped"`     // pairs that do not
 	ToFirst    int       `json:"to_first"`    // of those: the first place preferred in both orders
 	ToSecond   int       `json:"to_second"`   // of those: the second place preferred in both orders
-	FirstShare *Estimate `json:"first_share"` // of all preferences, the share of the first place; without bias 0.5
+	FirstShare *Estimate `json:"first_share"` // of a row's preferences, the share of the first place; mean over rows, without bias 0.5
 
 	// Bias of a score: by how much the first place raises it, in points of the
 	// scale (the mean over both orders less the middle of the scale). Nil for labels.
@@ -69,7 +69,7 @@ func swapOf(r *Rubric, rows []*judged, draw Bootstrap) *Swap {
 	if !swapped {
 		return nil
 	}
-	s.Consistent, s.FirstShare = shareOf(same, draw), draw.Mean(first)
+	s.Consistent, s.FirstShare = shareOf(same, draw), shareOf(first, draw)
 	if r.Verdict.Form == FormScore {
 		s.Bias = draw.Mean(bias)
 	}
