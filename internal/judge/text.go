@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -29,6 +30,24 @@ func (s *Summary) Text() string {
 type grid [][]string
 
 func (g *grid) row(cells ...string) { *g = append(*g, cells) }
+
+// mostCell is how many characters of a group, a label or an id people are shown.
+const mostCell = 60
+
+// shown is a text of somebody's rows as it may stand in a line: without line
+// breaks and what else would steer a terminal, and not too long.
+func shown(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || !unicode.IsGraphic(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if utf8.RuneCountInString(text) > mostCell {
+		text = string([]rune(text)[:mostCell-1]) + "…"
+	}
+	return text
+}
 
 // write writes the table behind an indent; a column that is empty throughout is
 // left out.

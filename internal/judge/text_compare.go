@@ -23,7 +23,7 @@ func (c *Comparison) write(b *strings.Builder, s *Summary) {
 	fmt.Fprintf(b, "  %s:\n", counted(len(c.Largest), "largest disagreement"))
 	g := grid{{"custom_id", "A", "B"}}
 	for _, d := range c.Largest {
-		g.row(d.ID, d.A, d.B)
+		g.row(shown(d.ID), shown(d.A), shown(d.B))
 	}
 	g.write(b, "    ")
 }

@@ -37,12 +37,12 @@ func (j *JudgeSummary) cells(by string) (g grid) {
 		head = append(head, "mean", "95 % interval", "p5", "p25", "p50", "p75", "p95")
 	}
 	for _, l := range j.Total.Labels {
-		head = append(head, l.Label)
+		head = append(head, shown(l.Label))
 	}
 	g.row(head...)
 	g.row(j.cell(&j.Total, "all", head[2] != "")...)
 	for i := range j.Groups[:min(mostGroups, len(j.Groups))] {
-		name := j.Groups[i].Group
+		name := shown(j.Groups[i].Group)
 		if name == "" {
 			name = "(none)"
 		}
@@ -117,7 +117,7 @@ func (a *Agreement) write(b *strings.Builder, field string, scale *[2]float64) {
 		fmt.Fprintf(b, ", %s without a label", counted(a.Unlabelled, "row"))
 	}
 	if a.ForeignN > 0 {
-		fmt.Fprintf(b, ", %s with a label that the rubric does not have (%s)", counted(a.ForeignN, "row"), strings.Join(a.Foreign, ", "))
+		fmt.Fprintf(b, ", %s with a label that the rubric does not have (%s)", counted(a.ForeignN, "row"), shown(strings.Join(a.Foreign, ", ")))
 	}
 	b.WriteByte('\n')
 	if scale != nil {
@@ -132,7 +132,7 @@ func (a *Agreement) write(b *strings.Builder, field string, scale *[2]float64) {
 		fmt.Fprintf(b, ", weighted %s", orDash(a.Weighted, 3))
 	}
 	if len(a.Mapped) > 0 {
-		fmt.Fprintf(b, "; %s", strings.Join(a.Mapped, ", "))
+		fmt.Fprintf(b, "; %s", shown(strings.Join(a.Mapped, ", ")))
 	}
 	b.WriteByte('\n')
 	a.table(field).write(b, "    ")
@@ -163,16 +163,16 @@ func (a *Agreement) writeScores(b *strings.Builder, d int) {
 		fmt.Fprintf(b, "  rank correlation %.3f\n", *a.Spearman)
 	}
 	if a.AUC != nil {
-		fmt.Fprintf(b, "  AUC %.3f: the chance that a row with %s scores higher than one without\n", *a.AUC, a.Positive)
+		fmt.Fprintf(b, "  AUC %.3f: the chance that a row with %s scores higher than one without\n", *a.AUC, shown(a.Positive))
 	}
 	var g grid
 	for i := range a.Means {
 		c := &a.Means[i]
 		if c.Mean == nil {
-			g.row(c.Group, grouped(c.Counts.Scored)+" of "+counted(c.Counts.Total(), "verdict")+" scored")
+			g.row(shown(c.Group), grouped(c.Counts.Scored)+" of "+counted(c.Counts.Total(), "verdict")+" scored")
 			continue
 		}
-		g.row(c.Group, grouped(c.Counts.Scored)+" of "+counted(c.Counts.Total(), "verdict")+" scored",
+		g.row(shown(c.Group), grouped(c.Counts.Scored)+" of "+counted(c.Counts.Total(), "verdict")+" scored",
 			"mean "+fixed(c.Mean.Value, d), c.Mean.within(d))
 	}
 	g.write(b, "    ")

@@ -142,3 +142,26 @@ func TestTextOfBothOrders(t *testing.T) {
 		}
 	}
 }
+
+// What rows say of themselves does not steer a terminal, nor break a line.
+func TestTextOfHostileRows(t *testing.T) {
+	r := testRubric(t, "{form: score}")
+	var marks []Mark
+	for pair := range 2 {
+		for row := range 3 {
+			marks = append(marks, Mark{
+				Row: row, ID: "i\x1b]0;x\a\nd" + fmt.Sprint(row), Group: "g\x1b[2J\r\u202e" + strings.Repeat("g", 200), Label: fmt.Sprint("\u009b31m\n", row%2),
+				Pair: pair, Reading: scored(float64(10*row + 40*pair)),
+			})
+		}
+	}
+	text := Summarize(marks, SummaryOptions{Judges: []*Rubric{r, r.For("claude-haiku-4-5")}, By: "g", Label: "l"}).Text()
+	if strings.ContainsAny(text, "\x1b\a\r\u009b\u202e") || strings.Contains(text, strings.Repeat("g", 61)) {
+		t.Errorf("%q", text)
+	}
+	for _, want := range []string{"  i ]0;x  d0 ", "  g [2J  ggg", "     31m 1   1 of 1 verdict scored"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
