@@ -146,7 +146,7 @@ func (r *Run) cancelRest() error {
 		}
 		for i := range answers {
 			r.settled(&answers[i], resend{})
-			if err := r.w.settle(&answers[i], ""); err != nil {
+			if err := r.w.settle(&answers[i], r.src.again[answers[i].Row].anewFor()); err != nil {
 				return err
 			}
 		}
@@ -156,6 +156,9 @@ func (r *Run) cancelRest() error {
 	for call := range r.limit {
 		if !r.x.holds(call) || standing.Outcome(call) != Pending && !r.src.again[call].craft || r.src.kept.has(call) {
 			continue
+		}
+		if again := r.src.again[call]; again.craft {
+			r.chains.settled(r.x, call, &resend{cost: again.cost}) // its first answer was paid for
 		}
 		e := r.x.row(call)
 		a := Answer{Row: call, Outcome: Canceled, Tier: "sync", Model: r.x.kinds[e.kind].model, Hash: e.key, When: r.cfg.Now()}

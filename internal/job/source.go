@@ -56,6 +56,14 @@ type resend struct {
 	cost  flotilla.Money // of the answer before
 }
 
+// anewFor is why the craft wants the call asked anew; empty: it does not.
+func (r resend) anewFor() string {
+	if !r.craft {
+		return ""
+	}
+	return r.tried[len(r.tried)-1]
+}
+
 // errFailFast ends a run at its first row that errored.
 var errFailFast = errors.New("a row errored and --fail-fast was given")
 
