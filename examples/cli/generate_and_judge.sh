@@ -7,16 +7,19 @@
 set -euo pipefail
 questions=${1:-$(dirname "$0")/questions.csv}
 
-flotilla run "$questions" --id-field qid --prompt '{{.question}}' \
-  --model claude-haiku-4-5 --max-tokens 200 --max-spend 1 \
-  -o answers.csv --summary run.json
+# Code 2 is a job that is done, with rows that failed: they are counted, and judged
+# as failed.
+generate() {
+  flotilla run "$questions" --id-field qid --prompt '{{.question}}' \
+    --model claude-haiku-4-5 --max-tokens 200 --max-spend 1 \
+    -o answers.csv --summary run.json "$@" || [ $? = 2 ]
+}
+generate
+
+# Rows that failed go again, cut answers with more room; the rest is not asked anew.
+generate --retry errored,truncated
 
 flotilla judge --rubric coherence --by topic answers.csv \
-  --max-spend 1 -o verdicts.csv --summary judge.json
-
-# What a model cut or declined is a result, and is counted: ask those rows again.
-flotilla run "$questions" --id-field qid --prompt '{{.question}}' \
-  --model claude-haiku-4-5 --max-tokens 200 --max-spend 1 \
-  -o answers.csv --retry errored,truncated
+  --max-spend 1 -o verdicts.csv --summary judge.json || [ $? = 2 ]
 
 wc -l answers.csv verdicts.csv
