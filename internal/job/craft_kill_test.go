@@ -43,7 +43,7 @@ func (b *bench) killed(p *poll, at int) *fakeFleet {
 // lines are those of a run that nobody killed.
 func TestCraftKilled(t *testing.T) {
 	for _, out := range []string{"out.jsonl", "out.jsonl.gz", "out.csv"} {
-		clean, p := pollBench(t, 30, 2, 3)
+		clean, p := pollBench(t, 15, 2, 3)
 		clean.cfg.Output.Path = strings.TrimSuffix(clean.cfg.Output.Path, "out.jsonl") + out
 		f := clean.pollFleet(p)
 		if e := clean.run(f); e.err != nil {
@@ -51,12 +51,12 @@ func TestCraftKilled(t *testing.T) {
 		}
 		asked := len(f.sent)
 		for at := 1; at <= asked; at += 7 {
-			b, p := pollBench(t, 30, 2, 3)
+			b, p := pollBench(t, 15, 2, 3)
 			b.cfg.Output.Path = strings.TrimSuffix(b.cfg.Output.Path, "out.jsonl") + out
 			first := b.killed(p, at)
 			second := b.pollFleet(p)
 			e := b.run(second)
-			if e.err != nil || e.Pending != 0 || string(e.Judge) != "120" {
+			if e.err != nil || e.Pending != 0 || string(e.Judge) != "60" {
 				t.Fatalf("%s killed at %d: %+v", out, at, e)
 			}
 			if got := len(first.sent) + len(second.sent); got != asked {
@@ -69,7 +69,7 @@ func TestCraftKilled(t *testing.T) {
 			}
 			third := b.pollFleet(p)
 			before := readFile(t, b.cfg.Output.Path)
-			if e := b.run(third); e.err != nil || len(third.sent) > 0 || string(readFile(t, b.cfg.Output.Path)) != string(before) || string(e.Judge) != "120" {
+			if e := b.run(third); e.err != nil || len(third.sent) > 0 || string(readFile(t, b.cfg.Output.Path)) != string(before) || string(e.Judge) != "60" {
 				t.Fatalf("%s: a finished job sent %d calls, or wrote: %v", out, len(third.sent), e.err)
 			}
 		}
@@ -79,7 +79,7 @@ func TestCraftKilled(t *testing.T) {
 // A poll over batches, and over both tiers, is killed at every write to the journal
 // and goes on: every body answered once, and the lines whole.
 func TestCraftBatchesKilled(t *testing.T) {
-	const n = 14
+	const n = 9
 	for _, noSync := range []bool{true, false} {
 		for _, before := range []bool{true, false} {
 			for dieAt := 1; ; dieAt++ {
