@@ -11,10 +11,11 @@ import (
 type Comparison struct {
 	A       int `json:"a"`
 	B       int `json:"b"`
-	N       int `json:"n"` // rows that both scored
+	N       int `json:"n"` // rows that both scored; of labels, in one repeat at least
 	OnlyA   int `json:"only_a"`
 	OnlyB   int `json:"only_b"`
 	Neither int `json:"neither"`
+	Apart   int `json:"apart,omitempty"` // of labels: rows that both scored, but no repeat of them
 
 	// Of scores:
 	MeanA      *float64  `json:"mean_a,omitempty"` // over the rows both scored
@@ -152,6 +153,7 @@ func (c *Comparison) ofLabels(r *Rubric, common []both, opt SummaryOptions) {
 			d.A, d.B = joined(d.A, x), joined(d.B, y)
 		}
 		if n == 0 {
+			c.Apart++
 			continue
 		}
 		c.N++

@@ -367,6 +367,27 @@ func TestSwapFindsPositionBias(t *testing.T) {
 	}
 }
 
+// A row whose repeats were scored by one judge here and by the other there has
+// nothing to compare, and is not lost from the counts.
+func TestComparesRepeatWithRepeat(t *testing.T) {
+	r := testRubric(t, "{form: label, labels: [a, b]}")
+	s := Summarize([]Mark{
+		{Row: 1, Repeat: 1, Reading: labelled("a")},
+		{Row: 1, Repeat: 2, Reading: without(Refused)},
+		{Row: 1, Repeat: 1, Pair: 1, Reading: without(Truncated)},
+		{Row: 1, Repeat: 2, Pair: 1, Reading: labelled("a")},
+		{Row: 2, Repeat: 1, Reading: labelled("a")},
+		{Row: 2, Repeat: 1, Pair: 1, Reading: labelled("a")},
+	}, SummaryOptions{Judges: []*Rubric{r, r.For("claude-haiku-4-5")}})
+	c := s.Comparisons[0]
+	if c.N != 1 || c.Apart != 1 || c.OnlyA+c.OnlyB+c.Neither != 0 || c.Agree.N != 1 {
+		t.Errorf("%+v", c)
+	}
+	if text := s.Text(); !strings.Contains(text, "1 row scored by both, 0 by A alone, 0 by B alone, 0 by neither, 1 by each in other repeats\n") {
+		t.Errorf("it is not told:\n%s", text)
+	}
+}
+
 // A judge that always prefers the first place leaves some doubt with few rows.
 func TestSwapOfFewRowsIsNotCertain(t *testing.T) {
 	r, err := Load("preference")

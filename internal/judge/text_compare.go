@@ -6,8 +6,12 @@ import (
 )
 
 func (c *Comparison) write(b *strings.Builder, s *Summary) {
-	fmt.Fprintf(b, "A %s, B %s: %s scored by both, %s by A alone, %s by B alone, %s by neither\n",
+	fmt.Fprintf(b, "A %s, B %s: %s scored by both, %s by A alone, %s by B alone, %s by neither",
 		s.Judges[c.A].name(), s.Judges[c.B].name(), counted(c.N, "row"), grouped(c.OnlyA), grouped(c.OnlyB), grouped(c.Neither))
+	if c.Apart > 0 {
+		fmt.Fprintf(b, ", %s by each in other repeats", grouped(c.Apart))
+	}
+	b.WriteByte('\n')
 	if c.N == 0 {
 		return
 	}
