@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -181,8 +182,10 @@ func TestBrowserJudgeAtScale(t *testing.T) {
 	web := httptest.NewServer(c.dash)
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
 	b.window(1280, 900, "light")
+	began := time.Now()
 	b.do("open", chromedp.Navigate(web.URL+"/#/jobs/"+c.key+"/verdicts"))
 	b.until("all verdicts", `document.querySelectorAll(".groups tbody tr").length > 20 && document.querySelector(".largest")`)
+	t.Logf("from nothing to all 283,200 verdicts read and summed up: %v", time.Since(began).Round(100*time.Millisecond))
 	longest := b.traced(func() {
 		b.click("highest")
 		eval[chromedp.Void](b, `[...document.querySelectorAll("button")].find((e) => /^Show all/.test(e.innerText)).click()`)
@@ -195,8 +198,8 @@ func TestBrowserJudgeAtScale(t *testing.T) {
 	})
 	t.Logf("longest task of the page: %.1f ms of CPU (bound: 100 ms), %d of %d above 50 ms", longest.cpu(), longest.over(50), len(longest))
 	took := eval[[]float64](b, fmt.Sprintf(`(async () => { const took = []; for (const q of ["", "status=truncated", "low=40&high=60", "order=-score&judge=1", "order=score&offset=200000", "low=90&offset=100"]) { const began = performance.now();
-		await (await fetch("api/jobs/%s/verdicts?limit=100&" + q)).json(); took.push(Math.round(performance.now() - began)); } return took; })()`, c.key))
-	t.Logf("a page of verdicts out of 283,200, as the page sees it: %v ms (bound: 200 ms)", took)
+		const got = await (await fetch("api/jobs/%s/verdicts?limit=100&" + q)).json(); took.push(Math.round(performance.now() - began), Math.round(got.took_ms)); } return took; })()`, c.key))
+	t.Logf("a page of verdicts out of 283,200, as the page sees it, and of that choosing them: %v ms (bound: 200 ms)", took)
 	b.fits("the page at scale")
 	b.clean()
 }

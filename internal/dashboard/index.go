@@ -37,13 +37,25 @@ const chunk = 256
 // update starts to bring the index up to the journal where that is not under
 // way, and waits for it for a while.
 func (x *textIndex) update(d *jobDesk, info journal.JobInfo, wait time.Duration) {
+	x.goOn(d, wait, func(ctx context.Context) { x.build(ctx, d, &info) })
+}
+
+// reach finds the job's rows alone, for who reads some of them and searches
+// nothing, and waits for that for a while.
+func (x *textIndex) reach(d *jobDesk, info journal.JobInfo, wait time.Duration) {
+	x.goOn(d, wait, func(ctx context.Context) { x.open(ctx, d, &info) })
+}
+
+// goOn begins work in the background where none is under way, and waits for what
+// is.
+func (x *textIndex) goOn(d *jobDesk, wait time.Duration, do func(context.Context)) {
 	x.building.Lock()
 	if x.busy == nil {
 		ctx, stop := context.WithCancel(d.ctx)
 		done := make(chan struct{})
 		began := d.goOn(func() {
 			defer stop()
-			x.build(ctx, d, &info)
+			do(ctx)
 			x.building.Lock()
 			defer x.building.Unlock()
 			x.busy = nil

@@ -128,6 +128,13 @@ func (k *verdictBook) update(d *jobDesk, v *jobView, info journal.JobInfo, wait 
 	})
 }
 
+// level says that all verdicts and rows are in the book.
+func (k *verdictBook) level() bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.fault != "" || k.caught && (k.named || k.missing != "")
+}
+
 // open says whether there are verdicts to read.
 func (k *verdictBook) open(info *journal.JobInfo) bool {
 	k.mu.Lock()

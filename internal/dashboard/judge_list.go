@@ -45,7 +45,7 @@ func (d *Dashboard) serveVerdicts(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	v, ok := d.judged(w, r, &info)
+	v, ok := d.judged(w, r, &info, len(words) > 0)
 	if !ok {
 		return
 	}

@@ -56,7 +56,7 @@ func (d *Dashboard) serveJudge(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	v, ok := d.judged(w, r, &info)
+	v, ok := d.judged(w, r, &info, false)
 	if !ok {
 		return
 	}
@@ -72,8 +72,9 @@ func (d *Dashboard) serveJudge(w http.ResponseWriter, r *http.Request) {
 }
 
 // judged is the view of a job of judges with its book as far as it has been
-// read; where there is none, that is answered.
-func (d *Dashboard) judged(w http.ResponseWriter, r *http.Request, info *journal.JobInfo) (*jobView, bool) {
+// read; where there is none, that is answered. The text of rows is made searchable
+// at once where words are searched for, else in turn.
+func (d *Dashboard) judged(w http.ResponseWriter, r *http.Request, info *journal.JobInfo, search bool) (*jobView, bool) {
 	if info.Kind != journal.KindJudge {
 		writeError(w, http.StatusNotFound, "job "+info.Key+" is no job of judges")
 		return nil, false
@@ -83,7 +84,11 @@ func (d *Dashboard) judged(w http.ResponseWriter, r *http.Request, info *journal
 		writeError(w, http.StatusInternalServerError, err.Error())
 		return nil, false
 	}
-	v.text.update(d.jobs, *info, rowsWait)
+	if search || v.book.level() {
+		v.text.update(d.jobs, *info, rowsWait)
+	} else { // making all text searchable would keep the verdicts waiting
+		v.text.reach(d.jobs, *info, rowsWait)
+	}
 	v.book.update(d.jobs, v, *info, verdictWait)
 	return v, true
 }

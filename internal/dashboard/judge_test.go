@@ -3,6 +3,7 @@ package dashboard
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"testing"
@@ -145,6 +146,19 @@ func TestVerdictsAreFound(t *testing.T) {
 	for _, query := range []string{"status=splendid", "low=much", "judge=-2", "order=up", "high=NaN"} {
 		if w := c.ask("GET", "localhost", "/api/jobs/"+c.key+"/verdicts?"+query, ""); w.Code != 400 {
 			t.Errorf("%s: %d %s", query, w.Code, w.Body)
+		}
+	}
+}
+
+// Keys sort as scores do, whatever their signs, and back.
+func TestScoreBits(t *testing.T) {
+	up := []float64{-1e9, -2.5, -0.5, 0, 1e-3, 0.5, 7, 99.5, 100, math.NaN()}
+	for i := 1; i < len(up); i++ {
+		if scoreBits(up[i-1], true) >= scoreBits(up[i], true) {
+			t.Errorf("%v is not before %v", up[i-1], up[i])
+		}
+		if down := scoreBits(up[i], false) < scoreBits(up[i-1], false); down == math.IsNaN(up[i]) {
+			t.Errorf("falling, %v and %v stand the wrong way", up[i-1], up[i])
 		}
 	}
 }

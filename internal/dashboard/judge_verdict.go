@@ -106,7 +106,7 @@ func (d *Dashboard) serveVerdict(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	v, ok := d.judged(w, r, &info)
+	v, ok := d.judged(w, r, &info, false)
 	if !ok {
 		return
 	}

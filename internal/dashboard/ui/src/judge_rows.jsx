@@ -39,6 +39,9 @@ export function JudgeRows({ job, page, active, box }) {
 		const t = setTimeout(() => typed.trim() !== q && setQuery({ q: typed.trim() }), 140);
 		return () => clearTimeout(t);
 	}, [typed]);
+	useEffect(() => {
+		if (typed.trim() !== q && document.activeElement !== field.current) setTyped(q); // a figure was pressed
+	}, [q]);
 	useRefresh(store, active, page.read);
 	const head = store.head.value;
 	const narrowed = q !== "" || chosen.some(([name]) => name !== "order");
