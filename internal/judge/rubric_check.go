@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
 // DefaultMaxTokens is the room of an answer where a rubric names none: a verdict
@@ -246,6 +248,10 @@ func (f *rubricFile) templates(r *Rubric) error {
 	}
 	if r.Params != nil && !json.Valid(r.Params) {
 		return &lineError{f.where, f.Params.line, "params is no JSON"}
+	}
+	if job.WithoutSecrets(string(r.Params)) != string(r.Params) {
+		return withHint(&lineError{f.where, f.Params.line, "params has a token, key or password: a journal keeps the text of rubrics"},
+			"--params @FILE says it: what is secret of that is not kept")
 	}
 	return nil
 }

@@ -214,6 +214,7 @@ func TestRubricsAreStrict(t *testing.T) {
 		{head + "max_tokens: 0\nverdict: {form: score}\n", "line 4: max_tokens is a whole number from 1"},
 		{head + "max_tokens: [1]\nverdict: {form: score}\n", "line 4: a single value is expected here"},
 		{head + "params: 5\nverdict: {form: score}\n", "line 4: fields are expected here"},
+		{head + "params: {mcp_servers: [{url: 'https://x', authorization_token: s}]}\nverdict: {form: score}\n", "line 4: params has a token, key or password: a journal keeps the text of rubrics"},
 		{head + "params: {a: .inf}\nverdict: {form: score}\n", "line 4: this has no meaning in JSON"},
 		{head + "refusal: ['(']\nverdict: {form: score}\n", "line 4: refusal: error parsing regexp"},
 		{head + "pair: {fields: [a]}\nverdict: {form: score}\n", "pair has two fields"},
