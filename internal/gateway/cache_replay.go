@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/flotilla-llm/flotilla"
 	"github.com/flotilla-llm/flotilla/internal/wire"
 )
 
@@ -37,6 +38,7 @@ func (g *Gateway) replay(w http.ResponseWriter, r *http.Request, t *turn, stream
 		h["Flotilla-Emulated"] = []string{kept.Emulated}
 	}
 	if !stream {
+		h[headerCost] = nothing
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	w.WriteHeader(http.StatusOK)
@@ -50,4 +52,5 @@ var (
 	noCache   = []string{"no-cache"}
 	yes       = []string{"true"}
 	zero      = []string{"0"}
+	nothing   = []string{flotilla.Money(0).Exact()}
 )

@@ -67,7 +67,7 @@ func TestCacheAnswersTheNextRun(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		for name, want := range map[string]string{
-			headerCached: "true", headerAttempts: "0", headerQueue: "0", "Content-Type": "application/json", "Flotilla-Emulated": first.header.Get("Flotilla-Emulated"),
+			headerCached: "true", headerCost: "0.000000000", headerAttempts: "0", headerQueue: "0", "Content-Type": "application/json", "Flotilla-Emulated": first.header.Get("Flotilla-Emulated"),
 		} {
 			if got := p.header.Get(name); got != want || want == "" {
 				t.Errorf("%s: %q, want %q", name, got, want)

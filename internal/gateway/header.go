@@ -11,6 +11,7 @@ const (
 	headerAttempts = "X-Flotilla-Attempts"
 	headerQueue    = "X-Flotilla-Queue-Ms"
 	headerCached   = "X-Flotilla-Cached"
+	headerCost     = "X-Flotilla-Cost-Usd" // of messages in one piece
 )
 
 // passes says whether a request header of the client's goes to the provider:

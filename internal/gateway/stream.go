@@ -52,6 +52,9 @@ var wholes = sync.Pool{New: func() any { return new([wholeBytes]byte) }}
 func (g *Gateway) deliverWhole(w http.ResponseWriter, r *http.Request, a *flotilla.Answer) bool {
 	if all, ok := a.Body.(io.WriterTo); ok && a.Length >= 0 { // the fleet has it already
 		a.Header["Content-Length"] = []string{strconv.FormatInt(a.Length, 10)}
+		if c, ok := a.Settled(); ok && a.Pool != "" { // else it is free
+			w.Header()[headerCost] = []string{c.Cost.Exact()}
+		}
 		head(w, a)
 		_, err := all.WriteTo(w)
 		return err == nil
