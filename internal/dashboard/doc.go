@@ -25,6 +25,10 @@
 // job's rows: of each row the first 64 KiB of prompt and of answer, 256 MiB in
 // all. A job that nobody looked at for ten minutes loses its index.
 //
+// Verdicts of a job of judges are read from its answers when somebody looks, and
+// its summary is made anew at most every twelfth part of the time while it runs.
+// Groups by a field of more than 400 values are not told apart.
+//
 // Rates, series and recent calls are of this process alone, since it began; of
 // jobs of other processes the journal tells rows and money.
 package dashboard

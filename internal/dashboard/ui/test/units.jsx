@@ -8,6 +8,8 @@ import { exact } from "../src/api.js";
 import { Markdown } from "../src/markdown.jsx";
 import { Marked } from "../src/row_list.jsx";
 import { Blocks } from "../src/blocks.jsx";
+import { callOf, interval, lacking, partsOf, score } from "../src/judge_words.js";
+import { Labels, Spark } from "../src/judge_plot.jsx";
 import { Cap, outlook } from "../src/cap.jsx";
 import { holdsJob } from "../src/jobs.jsx";
 
@@ -135,7 +137,23 @@ function texts() {
 	is(/[\ud800-\udbff](?![\udc00-\udfff])/.test(box.textContent), false, "not within a letter");
 }
 
-for (const f of [numbers, series, words, money, bodies, texts]) {
+// Scores have the digits of their scale, a histogram's parts its ends, and a row
+// its calls in the journal's order.
+function verdicts() {
+	for (const [n, scale, want] of [[72.449, [0, 100], "72.4"], [72, [0, 100], "72"], [3.456, [1, 10], "3.46"], [0.12345, [0, 1], "0.123"], [-2, [-5, 5], "−2"], [null, [0, 1], "–"], [undefined, null, "–"]]) is(score(n, scale), want, `score(${n})`);
+	const parts = partsOf([0, 1], [1, 0, 4, 2, 9]);
+	is(parts.map((p) => [p.from, p.to]), [[0, 0.2], [0.2, 0.4], [0.4, 0.6], [0.6, 0.8], [0.8, 1]], "parts of a scale");
+	is(parts.map((p) => p.last), [false, false, false, false, true], "the last part has its end");
+	is(lacking({ scored: 5, truncated: 2, refused: 0, unparsable: 1, failed: 0 }), "2 truncated · 1 unparsable", "what has no score");
+	is(lacking({ scored: 5, truncated: 0, refused: 0, unparsable: 0, failed: 0 }), "", "all have one");
+	is(interval({ value: 1, low: null, high: null, n: 1 }, String), "", "no interval of one row");
+	is([callOf({ judges: [1, 2], repeats: 3, swap: false }, 4, 1), callOf({ judges: [1, 2], repeats: 3, swap: true }, 4, 1), callOf({ judges: [1], repeats: 1, swap: false }, 7, 0)], [27, 54, 7], "the call of a row");
+	const box = drawn(<Labels labels={[{ label: hostile, n: 1, share: { value: 0.5, low: 0.1, high: 0.9 } }]} choose={() => {}} />);
+	is(box.querySelectorAll("script, img, a").length, 0, "labels make nothing that runs");
+	is(drawn(<Spark counts={[0, 0]} />).querySelector("path").getAttribute("d"), "", "a group of nothing");
+}
+
+for (const f of [numbers, series, words, money, bodies, texts, verdicts]) {
 	try {
 		f();
 	} catch (err) {
