@@ -74,7 +74,9 @@ type CallResult struct {
 // WaitError says that a call could not be sent within its MaxWait, or that it
 // is known beforehand that it could not.
 type WaitError struct {
-	Class      string        // "limits", "overloaded", "paused", "closed:<class>"
+	// Class is "limits", "overloaded", "paused", "closed:<class>", or "budget": money
+	// that others have reserved would pay the call, or one before it in its line.
+	Class      string
 	RetryAfter time.Duration // the earliest it could have gone, as far as is known; at least 1 s
 	Attempts   int           // made before its time was over
 }

@@ -24,6 +24,7 @@ type lineCall struct {
 
 	// The loop's.
 	id      sched.CallID
+	unpaid  bool     // it waited for a block when its time was over
 	expired bool     // its MaxWait is over, or its Stop closed: it is not sent again
 	stopped bool     // its Stop is closed
 	handed  bool     // Do has returned
@@ -189,7 +190,10 @@ func (f *Fleet) lineSays(now time.Duration, lc *lineCall, op lineOp) {
 // dropWaitingOf ends an attempt of a line's call that waits for money alone.
 func (f *Fleet) dropWaitingOf(c *call) {
 	if c.line != nil && c.flying > 0 {
-		f.dropWaiting(c.line.line, func(a *attempt) bool { return a.call == c })
+		f.dropWaiting(c.line.line, func(a *attempt) bool {
+			c.line.unpaid = c.line.unpaid || a.call == c
+			return a.call == c
+		})
 	}
 }
 

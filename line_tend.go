@@ -135,6 +135,8 @@ func (f *Fleet) outlookError(now time.Duration, lc *lineCall, o sched.Outlook) *
 		e.Class = "closed:" + className(o.Class)
 	case o.Paused:
 		e.Class = "paused"
+	case o.Money || lc.unpaid:
+		e.Class = "budget"
 	case o.Overloaded:
 		e.Class = "overloaded"
 	}

@@ -74,8 +74,11 @@ func refuseWait(e *flotilla.WaitError) *apiError {
 	case closed && !limits(class):
 		return overloaded(fmt.Sprintf("every org of this gateway that could take the request is closed (%s)", class), e.RetryAfter)
 	}
-	message := "no room for the request in the time it may wait: it was held by the orgs' rate limits, this gateway's caps on calls in flight, or money set aside for what came before it"
-	if closed {
+	message := "no room for the request in the time it may wait: it was held by the orgs' rate limits or this gateway's caps on calls in flight"
+	switch {
+	case e.Class == "budget":
+		message = "no room for the request in the time it may wait: money of its budget is set aside for other requests, and it or one before it did not fit beside them"
+	case closed:
 		message = fmt.Sprintf("every org of this gateway that could take the request is closed by a limit (%s)", class)
 	}
 	return &apiError{

@@ -23,7 +23,8 @@ func TestRefusalOf(t *testing.T) {
 		kind, after, retry string
 		says               string
 	}{
-		"limits":            {&flotilla.WaitError{Class: "limits", RetryAfter: 1500 * time.Millisecond}, 429, kindRateLimit, "2", "", "money set aside"},
+		"limits":            {&flotilla.WaitError{Class: "limits", RetryAfter: 1500 * time.Millisecond}, 429, kindRateLimit, "2", "", "rate limits"},
+		"behind money":      {&flotilla.WaitError{Class: "budget", RetryAfter: time.Second}, 429, kindRateLimit, "1", "", "set aside for other requests"},
 		"no time at all":    {&flotilla.WaitError{Class: "limits"}, 429, kindRateLimit, "1", "", ""},
 		"overloaded":        {&flotilla.WaitError{Class: "overloaded", RetryAfter: 30 * time.Second, Attempts: 3}, 529, kindOverloaded, "30", "", "Overloaded"},
 		"daily cap":         {&flotilla.WaitError{Class: "closed:daily", RetryAfter: 5 * time.Hour}, 429, kindRateLimit, "18000", "false", "daily"},

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type Outlook struct {
 	Class      Class         // why the one that reopens first is, when Closed
 	Overloaded bool          // every lane that is not closed is braked by overload or failures
 	Paused     bool          // every lane is held by a person
+	Money      bool          // a ledger holds the head of the stream's queue there
 }
 
 // Outlook tells how a call of a stream stands in a pool, one that is queued
@@ -25,6 +27,7 @@ func (c *Core) Outlook(id StreamID, pool, model int32) Outlook {
 	}
 	p := c.pools[pool]
 	o := Outlook{At: Never, Closed: true, Overloaded: true, Paused: true}
+	o.Money = slices.ContainsFunc(p.queues, func(q *queue) bool { return q.stream == s && q.n > 0 && q.wait == LimitBudget })
 	rate, some := 0.0, false
 	for _, l := range p.lanes {
 		if l.denies(uint16(model)) {
