@@ -155,6 +155,16 @@ type Purse interface {
 	Grant(ctx context.Context, want Money) (granted Money, until time.Time, err error)
 }
 
+// A PatientPurse is a Purse that knows whether more may come in the period. Calls
+// of a Line wait for that as long as they may wait at all; under a Purse that is
+// none they fail as soon as it gives nothing.
+type PatientPurse interface {
+	Purse
+	// Free is what of the period nobody has spent for good: what is reserved or
+	// granted, elsewhere too, may come back. It is asked when a Grant gave nothing.
+	Free(ctx context.Context) (Money, error)
+}
+
 type attemptKey struct{}
 
 // AttemptOf is the number of the attempt that a request of a Config.Transport

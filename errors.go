@@ -56,6 +56,10 @@ type BudgetExceededError struct {
 	Needs Money         // worst case of the next call
 	Per   time.Duration // 24 h for a cap per day; 0 for a cap on the job
 	Name  string        // of the Pot whose limit it is; empty: of none
+
+	// RetryAfter is when a call of a Line is worth asking for again: others have
+	// reserved the money, and it may come back. 0: it is spent for good.
+	RetryAfter time.Duration
 }
 
 func (e *BudgetExceededError) Error() string {

@@ -29,6 +29,7 @@ func (f *Fleet) tendLine(now time.Duration, s *stream) time.Duration {
 		wake = min(wake, s.drainBy)
 	case !s.closed && s.open > s.flying && f.core.HeldByMoney(s.id):
 		f.refuseUnpaid(now, s)
+		wake = min(wake, f.askAgain(now, s.purse))
 	}
 	if s.closed && s.open == 0 && s.flying == 0 && !l.money.asking {
 		f.finishLine(s)
@@ -62,7 +63,15 @@ func (f *Fleet) neverPaid(s *stream, worst Money) error {
 	return nil
 }
 
-// refuseUnpaid takes back what waits for money that will not come.
+// looked is what a look at a line's money depends on.
+type looked struct {
+	has    Money        // in its ledgers
+	rounds int          // answers of its purse
+	newest sched.CallID // that was offered
+}
+
+// refuseUnpaid takes back what waits for money that will not come. What is only
+// reserved, by whom ever, may.
 func (f *Fleet) refuseUnpaid(now time.Duration, s *stream) {
 	p := s.purse
 	dry := p.ledger >= 0 && p.dry && !p.asking
@@ -71,17 +80,18 @@ func (f *Fleet) refuseUnpaid(now time.Duration, s *stream) {
 		limit, spent, _ := f.core.Ledger(id)
 		has += Money(limit - spent)
 	}
-	if has == s.looked && !dry {
+	at := looked{has: has, rounds: p.rounds, newest: f.nextCall}
+	if at == s.looked || has == s.looked.has && !dry {
 		return
 	}
-	s.looked = has
+	s.looked = at
 	refused := false
 	for _, c := range f.calls {
 		if c.stream != s || c.flying > 0 || c.line.verdict != nil {
 			continue
 		}
 		err := f.neverPaid(s, c.row.Facts.Worst)
-		if limit, spent, _ := f.core.Ledger(p.ledger); err == nil && dry && Money(spent)+c.row.Facts.Worst > Money(limit) {
+		if limit, spent, _ := f.core.Ledger(p.ledger); err == nil && dry && Money(spent)+c.row.Facts.Worst > Money(limit) && c.row.Facts.Worst > p.free {
 			err, refused = f.capError(s, p.ledger, c.row.Facts.Worst), true
 		}
 		if err != nil {
@@ -112,7 +122,11 @@ func (f *Fleet) waitError(now time.Duration, c *call) error {
 			continue // what it grants is no cap: it is asked when the call's turn comes
 		}
 		if limit, spent, reserved := f.core.Ledger(id); limit >= 0 && Money(spent+reserved)+worst > Money(limit) {
-			return f.capError(s, id, worst)
+			e := f.capError(s, id, worst)
+			if comes := f.neverPaid(s, worst) == nil; comes && (id != s.purse.ledger || worst <= s.purse.free) {
+				e.RetryAfter = moneyPause
+			}
+			return e
 		}
 	}
 	if a := c.line.broke; a != nil {

@@ -18,7 +18,21 @@ type allowance struct {
 	until  time.Duration  // when it lapses; 0: never
 	asking bool           // a Grant is under way
 	dry    bool           // the last Grant gave nothing
+
+	// Where it is dry: what may come back of what is reserved, and when it is asked
+	// again while calls wait for that (0: it is not).
+	free   Money
+	again  time.Duration
+	rounds int // Grants that were answered
 }
+
+// Money that others hold back is asked for again every moneyAgain while calls
+// wait for it, and a call whose time is over is told to come again after
+// moneyPause: nobody knows when it comes.
+const (
+	moneyAgain = 2 * time.Second
+	moneyPause = 5 * time.Second
+)
 
 // allowanceOf is the allowance of a purse in the period under way.
 func (f *Fleet) allowanceOf(now time.Duration, purse Purse) *allowance {
@@ -46,18 +60,26 @@ func (f *Fleet) want(w *sched.Want) {
 			continue
 		}
 		s.purse.asking = true
-		need := Money(w.Nanos)
+		need, has := Money(w.Nanos), s.purse.has
 		f.flights.Add(1)
 		go func() {
 			defer f.flights.Done()
 			granted, until, err := s.opt.Purse.Grant(f.ctx, need)
-			f.inbox.put(message{run: func(now time.Duration) { f.granted(now, s.purse, granted, until, err) }})
+			free := Money(0)
+			if purse, ok := s.opt.Purse.(PatientPurse); ok && err == nil && granted <= has {
+				free, err = purse.Free(f.ctx)
+			}
+			f.inbox.put(message{run: func(now time.Duration) {
+				s.purse.free = free
+				f.granted(now, s.purse, granted, until, err)
+			}})
 		}()
 	}
 }
 
 func (f *Fleet) granted(now time.Duration, p *allowance, granted Money, until time.Time, err error) {
-	p.asking = false
+	p.asking, p.again = false, 0
+	p.rounds++
 	if err != nil {
 		for _, s := range f.streams {
 			if s.purse == p {
@@ -75,10 +97,27 @@ func (f *Fleet) granted(now time.Duration, p *allowance, granted Money, until ti
 	}
 	p.dry = granted <= p.has
 	if p.dry {
+		if p.free > 0 {
+			p.again = now + moneyAgain
+		}
 		return
 	}
 	p.has = granted
 	f.step(now, &sched.SetLedger{Ledger: p.ledger, Limit: int64(p.base + granted)})
+}
+
+// askAgain asks a purse that gave nothing once more, and tells when that is due.
+func (f *Fleet) askAgain(now time.Duration, p *allowance) time.Duration {
+	switch {
+	case p.again == 0 || p.asking:
+		return sched.Never
+	case now < p.again:
+		return p.again
+	}
+	p.again = 0
+	limit, _, _ := f.core.Ledger(p.ledger)
+	f.step(now, &sched.SetLedger{Ledger: p.ledger, Limit: limit})
+	return sched.Never
 }
 
 // lapses ends the periods that are over, before anything is sent in the next.
@@ -104,5 +143,6 @@ func (f *Fleet) forgetAllowances() {
 func (f *Fleet) lapse(now time.Duration, p *allowance) {
 	_, spent, _ := f.core.Ledger(p.ledger)
 	p.base, p.has, p.until, p.dry = Money(spent), 0, 0, false
+	p.again = 0
 	f.step(now, &sched.SetLedger{Ledger: p.ledger, Limit: spent})
 }

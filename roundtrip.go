@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Transport is a RoundTripper that sends what an Anthropic client sends through
@@ -20,7 +21,7 @@ import (
 // say it. Scheme and host of a request, and its key, are ignored.
 //
 // What a fleet decides itself comes as the API would say it, too: a full lane is
-// a 429 or 529 with retry-after, a cap a 429 billing_error with
+// a 429 or 529 with retry-after, a cap that is spent a 429 billing_error with
 // x-should-retry: false, a body that cannot be read a 400. So does a call without
 // an answer that may have been billed, a 504 with x-should-retry: false: the
 // official SDKs would repeat an error of the connection by themselves. Answers
@@ -118,7 +119,11 @@ func saying(err error) (*Answer, error) {
 		return sayingWait(wait), nil
 	case errors.As(err, &budget):
 		a := said(http.StatusTooManyRequests, "billing_error", err.Error())
-		a.Header.Set("x-should-retry", "false")
+		if budget.RetryAfter > 0 {
+			a.Header.Set("retry-after", seconds(budget.RetryAfter))
+		} else {
+			a.Header.Set("x-should-retry", "false")
+		}
 		return a, nil
 	case errors.As(err, &model): // the API's begins so
 		return said(http.StatusNotFound, "not_found_error", "model: "+model.Model+" (no price is known for it)"), nil
@@ -143,10 +148,13 @@ func sayingWait(e *WaitError) *Answer {
 		status, kind = 529, "overloaded_error"
 	}
 	a := said(status, kind, e.Error())
-	a.Header.Set("retry-after", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	a.Header.Set("retry-after", seconds(e.RetryAfter))
 	a.Header.Set("x-flotilla-attempts", strconv.Itoa(e.Attempts))
 	return a
 }
+
+// seconds is a wait as the header retry-after has it: whole ones, rounded up.
+func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
 
 // said is an error of ours in the API's shape. Its request-id tells that none of
 // the provider's machines has seen it.

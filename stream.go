@@ -68,7 +68,7 @@ type stream struct {
 	ledgers []sched.LedgerID
 	purse   *allowance
 	headers map[*orgState]http.Header // of its requests, where they are not the orgs' own
-	looked  Money                     // what its ledgers had when a line's calls were last held against them
+	looked  looked                    // when a line's calls were last held against them
 
 	open     int  // calls offered and not settled
 	flying   int  // attempts in flight

@@ -101,6 +101,19 @@ func (j *Journal) SpentOn(ctx context.Context, at time.Time) (spent flotilla.Mon
 	return spent, err
 }
 
+// SettledOn is what all runs sent on the local day of at have spent for good,
+// worst cases in doubt included: what is reserved, set aside or granted may come
+// back, and is left out. It is at most [Journal.SpentOn].
+func (j *Journal) SettledOn(ctx context.Context, at time.Time) (spent flotilla.Money, err error) {
+	_, _, day := dayBounds(at, j.opt.Location)
+	err = j.readOne(ctx, "sum what is spent of the day", func(l *link) error {
+		n, err := l.number("SELECT sum(spent) FROM spend WHERE day = ?", day)
+		spent = flotilla.Money(n)
+		return err
+	})
+	return spent, err
+}
+
 // SpentOfClients is what the jobs of each client of the gateway, those removed
 // since included, have spent of what they sent on the local day of at, worst
 // cases in doubt included. What is set aside for what is under way is left out,

@@ -125,3 +125,9 @@ func (p *purse) Grant(ctx context.Context, want flotilla.Money) (flotilla.Money,
 	a, err := p.journal.Grant(ctx, p.job, at, max(want, p.limit/purseBlock), p.limit)
 	return a.Granted, time.Date(y, m, d+1, 0, 0, 0, 0, time.Local), err
 }
+
+// Free is what nobody has spent for good today: it is flotilla.PatientPurse.
+func (p *purse) Free(ctx context.Context) (flotilla.Money, error) {
+	spent, err := p.journal.SettledOn(ctx, p.now())
+	return p.limit - spent, err
+}

@@ -95,12 +95,22 @@ func limits(class string) bool {
 	return false
 }
 
-// refuseMoney is for a call that a cap holds. Coming again is no use before
-// somebody moves the cap or the day ends, and an SDK that did would hammer us
+// refuseMoney is for a call that a cap holds. Where others have only reserved the
+// money it may come again; else coming again is no use before somebody moves the
+// cap or the day ends, and an SDK that did would hammer us
 // (facts/gateways.md, "The contract to implement").
 func refuseMoney(e *flotilla.BudgetExceededError) *apiError {
 	whose := cmp.Or(e.Name, "the budget")
 	message := fmt.Sprintf("%s is used up: %s of %s spent or reserved, and this request may cost %s", whose, exactly(e.Spent), exactly(e.Cap), exactly(e.Needs))
+	if e.RetryAfter > 0 {
+		if e.Per > 0 {
+			whose = "the budget of the day, which all on this journal share (--max-spend N/day),"
+		}
+		return &apiError{
+			status: http.StatusTooManyRequests, kind: kindBilling, header: retryAfter(e.RetryAfter),
+			message: fmt.Sprintf("%s is full of what is set aside for other requests, and this one, which may cost %s, waited as long as it may", whose, exactly(e.Needs)),
+		}
+	}
 	if e.Per > 0 { // Cap is what the journal granted of it
 		message = fmt.Sprintf("the budget of the day, which all on this journal share (--max-spend N/day), is spent or reserved, and this request may cost %s", e.Needs)
 	}

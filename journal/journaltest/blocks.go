@@ -54,6 +54,9 @@ func spentOf(t *testing.T, b Book, job Job, client string, want, reserved flotil
 	if got, some := all[client]; got != want || some != (want != 0) || err != nil {
 		t.Errorf("clients spent %v, %v; %s %v", all, err, client, want)
 	}
+	if got, err := b.SettledOn(t.Context(), Noon); got != want || err != nil {
+		t.Errorf("%v spent for good that day, %v; want %v", got, err, want)
+	}
 	if next, err := b.SpentOfClients(t.Context(), Noon.AddDate(0, 0, 1)); len(next) != 0 || err != nil {
 		t.Errorf("on the day after they spent %v, %v", next, err)
 	}

@@ -34,6 +34,7 @@ type Book interface {
 	Hints(ctx context.Context, realm journal.Realm, lane string) (map[string]journal.Hint, error)
 	OpenBatches(ctx context.Context) ([]journal.BatchInfo, error)
 	Turnarounds(ctx context.Context, realm journal.Realm, org string, last int) ([]journal.Turnaround, error)
+	SettledOn(ctx context.Context, at time.Time) (flotilla.Money, error)
 	SpentOfClients(ctx context.Context, at time.Time) (map[string]flotilla.Money, error)
 	SpentBy(ctx context.Context, client string, at time.Time) (flotilla.Money, error)
 	DayOf(ctx context.Context, client string, at time.Time) (spent flotilla.Money, held []flotilla.HeldBatch, err error)
