@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -96,7 +97,7 @@ type keyLine struct {
 	Priority  string          `json:"priority,omitempty"`
 	Weight    float64         `json:"weight"`
 	MaxPerDay *flotilla.Money `json:"max_usd_per_day"`
-	Spent     flotilla.Money  `json:"spent_today_usd"`
+	Spent     *flotilla.Money `json:"spent_today_usd"` // null: of one whose name a later key has, which has it
 	Created   time.Time       `json:"created"`
 	Revoked   *time.Time      `json:"revoked"`
 }
@@ -142,8 +143,12 @@ func listKeys(ctx context.Context, j *journal.Journal) ([]keyLine, error) {
 		if c.MaxPerDay > 0 {
 			l.MaxPerDay = &c.MaxPerDay
 		}
-		if l.Spent, err = j.SpentBy(ctx, c.Name, time.Now()); err != nil {
-			return nil, err
+		if !slices.ContainsFunc(all[i+1:], func(later journal.Client) bool { return later.Name == c.Name }) {
+			spent, err := j.SpentBy(ctx, c.Name, time.Now())
+			if err != nil {
+				return nil, err
+			}
+			l.Spent = &spent
 		}
 		lines = append(lines, l)
 	}
@@ -166,10 +171,14 @@ func printKeys(w io.Writer, lines []keyLine) error {
 		if l.Revoked != nil {
 			revoked = l.Revoked.Local().Format("2006-01-02 15:04")
 		}
+		spent := ""
+		if l.Spent != nil {
+			spent = l.Spent.String()
+		}
 		if priority == "" {
 			priority = "any"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%g\t%s\t%s\t%s\t%s\n", l.Name, priority, l.Weight, perDay, l.Spent, l.Created.Local().Format("2006-01-02 15:04"), revoked)
+		fmt.Fprintf(t, "%s\t%s\t%g\t%s\t%s\t%s\t%s\n", l.Name, priority, l.Weight, perDay, spent, l.Created.Local().Format("2006-01-02 15:04"), revoked)
 	}
 	return t.Flush()
 }

@@ -35,8 +35,8 @@ func TestServeBudgetsOverKills(t *testing.T) {
 	w.readJSON(&clients, "serve", "keys", "list")
 	counted := price.Nanos(0)
 	for _, c := range clients {
-		counted += c.Spent
-		if c.MaxPerDay != nil && c.Spent > *c.MaxPerDay {
+		counted += *c.Spent
+		if c.MaxPerDay != nil && *c.Spent > *c.MaxPerDay {
 			t.Errorf("%s: %s of %s are counted", c.Name, c.Spent.Exact(), c.MaxPerDay.Exact())
 		}
 	}

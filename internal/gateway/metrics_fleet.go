@@ -111,8 +111,12 @@ func (c collection) gauge(d *prometheus.Desc, v float64, labels ...string) {
 
 func (c collection) lane(l *flotilla.LaneState) {
 	c.gauge(descInFlight, float64(l.InFlight), l.Org, l.Pool, l.Tier)
-	c.gauge(descWindow, l.Window, l.Org, l.Pool, l.Tier)
-	c.gauge(descCap, float64(l.Cap), l.Org, l.Pool, l.Tier)
+	if l.Window > 0 {
+		c.gauge(descWindow, l.Window, l.Org, l.Pool, l.Tier)
+	}
+	if l.Cap > 0 { // the batch tier has none
+		c.gauge(descCap, float64(l.Cap), l.Org, l.Pool, l.Tier)
+	}
 	c.gauge(descOpen, truth(!l.Closed), l.Org, l.Pool, l.Tier)
 	c.gauge(descPaused, truth(l.Paused), l.Org, l.Pool, l.Tier)
 	for class, n := range l.Refused {
