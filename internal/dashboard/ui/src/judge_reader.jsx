@@ -47,12 +47,13 @@ function Sides({ d, q, page }) {
 	const of = (role) => d.fields.filter((f) => f.role === role);
 	const [shown, judged, rest] = [of("shown"), of("judged"), of("")];
 	const known = d.fields.length > 0;
+	const beside = shown.length > 0 ? shown : rest; // a judge that sees the completion alone
 	return (
 		<>
 			<div class={`sides ${known && judged.length > 0 ? "" : "two"}`}>
 				<section aria-label="Prompt" class="prompt">
 					<h4>Prompt</h4>
-					{known ? <Fields list={shown.length + judged.length > 0 ? shown : rest} q={q} /> : d.body ? <Prompt body={d.body} q={q} /> : <p class="faint">{d.body_missing || "The row is not kept."}</p>}
+					{known ? <Fields list={beside} q={q} /> : d.body ? <Prompt body={d.body} q={q} /> : <p class="faint">{d.body_missing || "The row is not kept."}</p>}
 				</section>
 				{known && judged.length > 0 && <section aria-label="Completion" class="completion"><h4>Completion</h4><Fields list={judged} q={q} alone={judged.length === 1} /></section>}
 				<section aria-label="Verdict" class="answer">
@@ -62,7 +63,7 @@ function Sides({ d, q, page }) {
 				</section>
 			</div>
 			{known && d.body && <details class="asked"><summary>What the judge was asked</summary><Prompt body={d.body} q={q} /></details>}
-			{known && shown.length + judged.length > 0 && rest.length > 0 && <details class="asked"><summary>Other fields of the row</summary><Fields list={rest} q={q} /></details>}
+			{known && beside !== rest && rest.length > 0 && <details class="asked"><summary>Other fields of the row</summary><Fields list={rest} q={q} /></details>}
 		</>
 	);
 }
