@@ -38,19 +38,20 @@ export function Level({ name, unit, level, capacity, soft, hard, others, limit }
 }
 
 // Window is what a lane has in flight, against how much it may have now (the
-// mark) and may ever have (the end).
+// mark) and may ever have (the end). A window of 0 is of a lane that has sent
+// nothing yet, and no bound.
 export function Window({ inFlight, window, cap, what }) {
 	const end = Math.max(cap || 0, window || 0, inFlight || 0, 1);
 	const now = Math.floor(window ?? 0);
-	const words = `${int(inFlight)} ${what} in flight; the window is ${int(now)}${cap > 0 ? `, the cap ${int(cap)}` : ""}`;
+	const words = `${int(inFlight)} ${what} in flight; the window is ${now > 0 ? int(now) : "not known yet"}${cap > 0 ? `, the cap ${int(cap)}` : ""}`;
 	return (
 		<div class={`window ${inFlight >= now && now > 0 ? "full" : ""}`} title={words}>
 			<div class="track" role="meter" aria-label={words} aria-valuemin={0} aria-valuemax={end} aria-valuenow={inFlight ?? 0}>
-				<i class="fill" style={{ width: across(share(inFlight, end)) }} />
+				<i class="fill" style={{ width: across(now > 0 || cap > 0 ? share(inFlight, end) : 0) }} />
 				{window > 0 && <i class="mark" style={{ left: across(share(window, end)) }} />}
 			</div>
 			<div class="under">
-				<span class="value"><b>{int(inFlight)}</b><span class="faint"> / {int(now)}{cap > 0 ? ` of ${int(cap)}` : ""}</span></span>
+				<span class="value"><b>{int(inFlight)}</b><span class="faint">{now > 0 ? ` / ${int(now)}` : ""}{cap > 0 ? ` of ${int(cap)}` : ""}</span></span>
 			</div>
 		</div>
 	);

@@ -29,15 +29,20 @@ function inShort(jobs, limit) {
 	return jobs && [...jobs.filter(active), ...jobs.filter((j) => !active(j))].slice(0, limit);
 }
 
+// named says whether a job's command names its client already.
+const named = (j) => (j.command ?? "").split(/[ ,]+/).includes(j.client);
+
+// JobLine leaves a gateway's calls without a bar: their number grows by itself, and
+// what is settled is nearly all of it.
 function JobLine({ j }) {
 	const settled = parts(j).reduce((sum, p) => sum + p.n, 0);
 	return (
 		<a class="job-line" href={href("jobs", j.key)}>
 			<span class="job-name"><b class="mono">{j.key}</b> <State j={j} /></span>
-			<span class="job-command">{j.client && <><span class="faint text">{j.client}</span>: </>}<span class="text" title={j.command}>{j.command || j.kind}</span></span>
+			<span class="job-command">{j.client && !named(j) && <><span class="faint text">{j.client}</span>: </>}<span class="text" title={j.command}>{j.command || j.kind}</span></span>
 			<span class="job-progress">
-				<Progress n={j.n} parts={parts(j)} label={`rows of job ${j.key}`} />
-				<span class="under"><span>{compact(settled)}<span class="faint"> / {compact(j.n)}</span>{j.errored > 0 && <span class="bad"> · {compact(j.errored)} errored</span>}</span><span>{j.n > 0 ? percent(Math.floor((1000 * settled) / j.n) / 1000) : ""}</span></span>
+				{j.kind !== "serve" && <Progress n={j.n} parts={parts(j)} label={`rows of job ${j.key}`} />}
+				<span class="under"><span>{compact(settled)}<span class="faint">{j.kind === "serve" ? " calls" : ` / ${compact(j.n)}`}</span>{j.errored > 0 && <span class="bad"> · {compact(j.errored)} errored</span>}</span><span>{j.n > 0 && j.kind !== "serve" ? percent(Math.floor((1000 * settled) / j.n) / 1000) : ""}</span></span>
 			</span>
 			<span class="job-money num">{usd(j.settled_usd)}{j.cap_usd != null && <small> of {usd(j.cap_usd)}</small>}{j.reserved_usd > 0 && <small class="faint" title="set aside for rows under way, at their worst"> + {usd(j.reserved_usd)}</small>}</span>
 			<span class="job-when num"><Ending j={j} /></span>

@@ -11,7 +11,8 @@ import { Blocks } from "../src/blocks.jsx";
 import { callOf, interval, lacking, partsOf, score } from "../src/judge_words.js";
 import { Labels, Spark } from "../src/judge_plot.jsx";
 import { Cap, outlook } from "../src/cap.jsx";
-import { holdsJob } from "../src/jobs.jsx";
+import { holdsJob, JobTable } from "../src/jobs.jsx";
+import { Window } from "../src/bars.jsx";
 
 const failures = (globalThis.failures = []);
 let checks = 0;
@@ -93,6 +94,21 @@ function money() {
 	is([holdsJob({ state: "running", held: null }), holdsJob({ state: "finished", held: "budget" })], ["", ""], "not held");
 }
 
+// What is not known, or not there, is left out.
+function unknown() {
+	const flight = (l) => drawn(<Window what="batches" {...l} />);
+	is(flight({ inFlight: 1, window: 0, cap: null }).textContent, "1", "no window yet, no cap");
+	is(flight({ inFlight: 1, window: 0, cap: null }).querySelector(".fill").style.width, "0%", "and no share of one");
+	is(flight({ inFlight: 1, window: 4.7, cap: null }).textContent, "1 / 4", "no cap");
+	is(flight({ inFlight: 1, window: 4.7, cap: 10 }).textContent, "1 / 4 of 10", "a cap");
+	const line = (j) => drawn(<JobTable jobs={[{ key: "7f3a", n: 857, succeeded: 857, state: "running", ...j }]} />);
+	const of = (j) => line(j).querySelector(".job-command").textContent;
+	is(of({ client: "alice", command: "serve: alice, normal" }), "serve: alice, normal", "a client that is named");
+	is(of({ client: "al", command: "batch msgbatch_1 of alice" }), "al: batch msgbatch_1 of alice", "one that is not");
+	is(line({ kind: "serve" }).querySelector(".job-progress").textContent, "857 calls", "a gateway's calls have no end");
+	is(line({ kind: "run" }).querySelector(".job-progress").children.length, 2, "rows have one");
+}
+
 // A body is shown as it was sent, also where a number is beyond a double.
 function bodies() {
 	const text = '{"n":12345678901234567890,"f":0.1,"i":42}';
@@ -153,7 +169,7 @@ function verdicts() {
 	is(drawn(<Spark counts={[0, 0]} />).querySelector("path").getAttribute("d"), "", "a group of nothing");
 }
 
-for (const f of [numbers, series, words, money, bodies, texts, verdicts]) {
+for (const f of [numbers, series, words, money, unknown, bodies, texts, verdicts]) {
 	try {
 		f();
 	} catch (err) {
