@@ -60,7 +60,7 @@ type arm struct {
 	most price.Nanos // that one row can cost
 
 	Statuses   map[string]int `json:"statuses,omitempty"` // of verdicts, over HTTP
-	Told       []string       `json:"told,omitempty"` // what only the run itself could tell
+	Told       []string       `json:"told,omitempty"`     // what only the run itself could tell
 	Arithmetic []string       `json:"arithmetic"`
 }
 
