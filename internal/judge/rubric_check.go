@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
@@ -249,9 +251,30 @@ func (f *rubricFile) templates(r *Rubric) error {
 	if r.Params != nil && !json.Valid(r.Params) {
 		return &lineError{f.where, f.Params.line, "params is no JSON"}
 	}
+	if err := overruled(r); err != nil {
+		return &lineError{f.where, f.Params.line, err.Error()}
+	}
 	if job.WithoutSecrets(string(r.Params)) != string(r.Params) {
 		return withHint(&lineError{f.where, f.Params.line, "params has a token, key or password: a journal keeps the text of rubrics"},
 			"--params @FILE says it: what is secret of that is not kept")
+	}
+	return nil
+}
+
+// overruled refuses parameters that a body would not have, since the rubric or a
+// flag has the word on them: lines would name a judge or a room that was not so.
+func overruled(r *Rubric) error {
+	for _, o := range []struct {
+		key, of string
+		is      bool
+	}{
+		{"model", "model of the rubric, or --model", true},
+		{"max_tokens", "max_tokens of the rubric, or --max-tokens", true},
+		{"system", "system of the rubric", r.System != ""},
+	} {
+		if o.is && gjson.GetBytes(r.Params, o.key).Exists() {
+			return fmt.Errorf("params has %s, which the %s says", o.key, o.of)
+		}
 	}
 	return nil
 }

@@ -211,6 +211,10 @@ func TestRubricsAreStrict(t *testing.T) {
 		{head + "verdict: {form: json, structured: true}\n", "structured needs the schema"},
 		{head + "verdict:\n  form: json\n  schema: {type: 5}\n", "line 6: schema: /type: got number, want array"},
 		{head + "verdict:\n  form: json\n  schema: {$ref: 'file:///etc/passwd'}\n", "another document"},
+		{head + "params: {model: claude-opus-4-8}\nverdict: {form: score}\n", "line 4: params has model, which the model of the rubric, or --model says"},
+		{head + "params: {max_tokens: 9}\nverdict: {form: score}\n", "line 4: params has max_tokens"},
+		{head + "system: s\nparams: {system: t}\nverdict: {form: score}\n", "line 5: params has system"},
+		{head + "verdict: {form: score}\n---\nname: u\n", "a second document"},
 		{head + "max_tokens: 0\nverdict: {form: score}\n", "line 4: max_tokens is a whole number from 1"},
 		{head + "max_tokens: [1]\nverdict: {form: score}\n", "line 4: a single value is expected here"},
 		{head + "params: 5\nverdict: {form: score}\n", "line 4: fields are expected here"},
@@ -230,6 +234,14 @@ func TestRubricsAreStrict(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q\n gives %v,\n want %s", c.file, err, c.want)
 		}
+	}
+}
+
+// An editor's byte order mark is no part of the first field's name.
+func TestRubricWithByteOrderMark(t *testing.T) {
+	r, err := Parse("r.yaml", []byte("\ufeffname: t\r\nversion: 1\r\nprompt: '{{.completion}}'\r\nverdict: {form: score}\r\n"))
+	if err != nil || r.Name != "t" {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

@@ -85,12 +85,16 @@ func decodeRubric(where string, data []byte) (f *rubricFile, err error) {
 		}
 	}()
 	f = &rubricFile{where: where}
-	err = yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(f)
+	dec := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))), yaml.Strict())
+	err = dec.Decode(f)
 	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: the file is empty", where)
 	}
 	if err != nil {
 		return nil, atLine(where, err)
+	}
+	if dec.Decode(&rubricFile{}) != io.EOF {
+		return nil, fmt.Errorf("%s: a second document stands after ---; a file is one rubric", where)
 	}
 	return f, nil
 }

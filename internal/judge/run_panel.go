@@ -126,6 +126,9 @@ func (p *Panel) add(r *Rubric, model string) error {
 	if one.Params, err = merged(r.Params, p.set.Params); err != nil {
 		return err
 	}
+	if err := overruled(one); err != nil {
+		return fmt.Errorf("rubric %s: %w", r.Name, err)
+	}
 	if s.bodies, err = one.Bodies(); err != nil {
 		return fmt.Errorf("rubric %s: %w", r.Name, err)
 	}

@@ -245,4 +245,7 @@ func TestPanelParams(t *testing.T) {
 	if string(r.Params) != `{"temperature":0.5,"stop_sequences":["x"]}` || r.MaxTokens == 77 {
 		t.Error("the rubric itself was changed")
 	}
+	if _, err := NewPanel(Settings{Rubrics: []*Rubric{r}, Models: []string{"claude-haiku-4-5"}, Params: `{"model":"claude-opus-4-8"}`}); err == nil || !strings.Contains(err.Error(), "params has model") {
+		t.Errorf("a line could name another model than the judge: %v", err)
+	}
 }
