@@ -60,6 +60,7 @@ func (run *batchRun) restOf(rec *journal.ClientBatch) string {
 // gathering is results on their way to one file.
 type gathering struct {
 	w      *bufio.Writer
+	costs  *bufio.Writer
 	seen   map[string]struct{}
 	counts journal.BatchCounts
 	rest   string         // the result of rows that were given up, or have none
@@ -75,7 +76,12 @@ func (d spoolDir) gather(id string, n int, rest string) (counts journal.BatchCou
 		return counts, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	g := &gathering{w: bufio.NewWriterSize(f, 1<<16), seen: make(map[string]struct{}, n), rest: rest}
+	costs, err := os.OpenFile(d.name(id, endCosts), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return counts, err
+	}
+	defer func() { err = errors.Join(err, costs.Close()) }()
+	g := &gathering{w: bufio.NewWriterSize(f, 1<<16), costs: bufio.NewWriter(costs), seen: make(map[string]struct{}, n), rest: rest}
 	for _, from := range []struct {
 		end  string
 		take func(line []byte) error
@@ -87,7 +93,7 @@ func (d spoolDir) gather(id string, n int, rest string) (counts journal.BatchCou
 	if len(g.seen) != n {
 		return counts, fmt.Errorf("%d rows have results, of %d", len(g.seen), n)
 	}
-	if err := errors.Join(g.w.Flush(), f.Sync(), os.Rename(f.Name(), d.name(id, endResults)), d.sync()); err != nil {
+	if err := errors.Join(g.costs.Flush(), costs.Sync(), g.w.Flush(), f.Sync(), os.Rename(f.Name(), d.name(id, endResults)), d.sync()); err != nil {
 		return counts, err
 	}
 	return g.counts, nil
@@ -143,12 +149,15 @@ func (g *gathering) known(line []byte) error {
 }
 
 // settled takes a line of the job's output: a result as the API has it, and what
-// flotilla knows, which goes.
+// flotilla knows, of which the cost is kept beside it.
 func (g *gathering) settled(line []byte) error {
 	v := gjson.ParseBytes(line)
 	id, result := v.Get("custom_id").Str, v.Get("result")
 	if !g.first(id) {
 		return fmt.Errorf("row %q has two results", id)
+	}
+	if cost := v.Get("flotilla.cost_usd").Raw; cost != "" { // a writer keeps its first error
+		_, _ = g.costs.WriteString(`{"custom_id":"` + id + `","cost_usd":` + cost + "}\n")
 	}
 	switch result.Get("type").Str {
 	case wire.RowSucceeded:

@@ -12,7 +12,8 @@ import (
 )
 
 // results serves GET /v1/messages/batches/{id}/results: a line for every row, in
-// any order (facts/claude-api.md 4.4).
+// any order (facts/claude-api.md 4.4). With ?flotilla=costs it gives what the rows
+// have cost instead: results themselves are as the API has them.
 func (b *batches) results(w http.ResponseWriter, r *http.Request, id string) *apiError {
 	rec, e := b.found(r.Context(), id)
 	if e != nil {
@@ -21,7 +22,11 @@ func (b *batches) results(w http.ResponseWriter, r *http.Request, id string) *ap
 	if rec.Ended.IsZero() || !rec.Archived.IsZero() {
 		return noResults(id)
 	}
-	f, err := os.Open(b.files.name(id, endResults))
+	end := endResults
+	if r.URL.Query().Get("flotilla") == "costs" {
+		end = endCosts
+	}
+	f, err := os.Open(b.files.name(id, end))
 	if errors.Is(err, fs.ErrNotExist) {
 		return noResults(id)
 	} else if err != nil {

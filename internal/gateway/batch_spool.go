@@ -22,10 +22,11 @@ const (
 	endSum      = ".sha256"        // of all requests, where a cache is kept
 	endOut      = ".out.jsonl"     // results of the others, as internal/job writes them
 	endResults  = ".results.jsonl" // all, as its client reads them
+	endCosts    = ".costs.jsonl"   // what they have cost, written with them
 	endRejected = endOut + ".rejected.jsonl"
 )
 
-var spoolEnds = [...]string{endRows, endKnown, endSum, endOut, endRejected, endResults, endResults + partial}
+var spoolEnds = [...]string{endRows, endKnown, endSum, endOut, endRejected, endResults, endResults + partial, endCosts}
 
 // partial ends the name of a file that is not whole.
 const partial = ".part"
