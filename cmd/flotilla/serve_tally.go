@@ -16,7 +16,8 @@ import (
 type tally struct {
 	mu       sync.Mutex
 	answered int // calls that succeeded
-	refused  int // calls that did not
+	refused  int // calls that did not, …
+	unpaid   int // … of them, for want of money
 	cached   int
 	rows     int                       // of batches
 	spent    map[string]flotilla.Money // by model
@@ -44,6 +45,9 @@ func (t *tally) told(r *gateway.Record) {
 		t.answered++
 	default:
 		t.refused++
+		if r.Kind == "billing_error" && r.Org == "" { // ours, of no org
+			t.unpaid++
+		}
 	}
 }
 
@@ -88,7 +92,7 @@ func (t *tally) lines() []string {
 		n    int
 		text string
 	}{
-		{t.refused, "not answered"}, {t.cached, "from the journal"}, {t.rows, "rows of batches"},
+		{t.refused - t.unpaid, "not answered"}, {t.unpaid, "refused by a budget"}, {t.cached, "from the journal"}, {t.rows, "rows of batches"},
 	} {
 		if part.n > 0 {
 			line += fmt.Sprintf(", %s %s", whole(part.n), part.text)

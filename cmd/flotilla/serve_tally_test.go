@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/flotilla-llm/flotilla"
+	"github.com/flotilla-llm/flotilla/internal/gateway"
 )
 
 // Rows of batches count however they were answered, calls of lines as calls.
@@ -14,6 +15,20 @@ func TestTallyOfRows(t *testing.T) {
 	l.observe(flotilla.Observation{Class: "succeeded", Tier: "sync", Attempt: 1, Final: true})
 	l.observe(flotilla.Observation{Class: "succeeded", Tier: "sync", Attempt: 1, Final: true, Line: true})
 	if got := strings.Join(l.lines(), "\n"); !strings.Contains(got, ", 2 rows of batches;") {
+		t.Error(got)
+	}
+}
+
+// Calls that a budget refused are told apart from those that failed.
+func TestTallyOfRefusals(t *testing.T) {
+	l := newTally()
+	for _, r := range []gateway.Record{
+		{Status: 429, Kind: "billing_error"}, {Status: 429, Kind: "billing_error"}, {Status: 400, Kind: "billing_error", Org: "high"}, {Status: 200},
+	} {
+		r.Route = "messages"
+		l.told(&r)
+	}
+	if got := strings.Join(l.lines(), "\n"); !strings.HasPrefix(got, "1 call answered, 1 not answered, 2 refused by a budget;") {
 		t.Error(got)
 	}
 }
