@@ -37,7 +37,7 @@ func (p *Panel) Kind(ask int, a *job.Answer) string {
 	}
 	s, _ := p.seat(ask)
 	g := s.rubric.Read(a.Body)
-	p.hear(s, &g)
+	p.hear(s, &g, a.At != 0)
 	if g.Status != Scored {
 		return g.Status
 	}
@@ -50,9 +50,14 @@ const firstAnswers = 20
 
 // hear tells people, once, of a judge that has given no verdict so far: what is
 // wrong with all answers is cheaper to hear of while most are still to be paid for.
-func (p *Panel) hear(s *seat, g *Reading) {
+// Kept answers count by their verdicts alone: a run that goes on begins with those
+// that were asked for anew, which had none.
+func (p *Panel) hear(s *seat, g *Reading, kept bool) {
 	if g.Status == Scored {
 		s.scored.Add(1)
+	}
+	if kept {
+		return
 	}
 	if s.read.Add(1) == firstAnswers && s.scored.Load() == 0 && p.set.Warn != nil {
 		p.set.Warn(fmt.Sprintf("rubric %s by %s: none of the first %d answers is a verdict; the last is %s: %s (%s)",

@@ -249,3 +249,22 @@ func TestPanelParams(t *testing.T) {
 		t.Errorf("a line could name another model than the judge: %v", err)
 	}
 }
+
+// A run that goes on begins with the answers that were asked for anew: that they
+// have no verdict says nothing of the judge.
+func TestWarnOfNoVerdictsHearsNewAnswers(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		warned := 0
+		p := panelOf(t, Settings{Rubrics: []*Rubric{testRubric(t, "{form: score}")}, Warn: func(string) { warned++ }})
+		for i := range int64(firstAnswers) {
+			a := &job.Answer{Outcome: job.Succeeded, Body: said("words", "end_turn")}
+			if kept {
+				a.At = i + 1
+			}
+			p.Kind(0, a)
+		}
+		if want := map[bool]int{false: 1, true: 0}[kept]; warned != want {
+			t.Errorf("kept %v: %d warnings, want %d", kept, warned, want)
+		}
+	}
+}
