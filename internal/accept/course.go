@@ -38,7 +38,7 @@ type course struct {
 var whole = course{rows: 141_600, syncs: 20_000, script: 141_600, speed: 10, batchSpeed: 30, scriptSpeed: 400}
 
 // short is for tests.
-var short = course{rows: 6_000, syncs: 600, script: 1_000, speed: 20, batchSpeed: 60, scriptSpeed: 200, quick: true}
+var short = course{rows: 6_000, syncs: 1_500, script: 1_000, speed: 20, batchSpeed: 60, scriptSpeed: 200, quick: true}
 
 // run makes the arms and writes how they went.
 func (c *course) run(ctx context.Context) (err error) {
@@ -54,7 +54,7 @@ func (c *course) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(c.dir)) }()
-	if c.program == "" && (!c.virtual || c.profile == "") {
+	if c.program == "" && !(c.virtual && c.profile != "") {
 		if c.program, err = c.build(ctx); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (c *course) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	t := &table{Rows: s.work.n, Input: in.source, Scenario: scenarioName, Seed: seed, Work: s.work.told(), Profile: profileOf(p), Profiled: p != nil}
+	t := &table{Rows: s.work.n, Input: in.source, Scenario: scenarioName, Seed: seed, Work: s.work.told(), Profile: profileOf(p)}
 	err = s.rehearse(ctx, t)
 	if err == nil && !c.virtual {
 		err = c.live(ctx, in, s, t)

@@ -26,15 +26,11 @@ func (s *setting) provide(scenario string, speed float64) (*provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	start := epoch
-	if s.profile != nil {
-		start = s.profile.Measured.Truncate(time.Minute)
-	}
 	p := &provider{speed: speed}
 	if p.dir, err = os.MkdirTemp(s.course.dir, "arm-*"); err != nil {
 		return nil, err
 	}
-	if p.server, err = emulator.New(emulator.Options{Scenario: sc, Seed: seed, Speed: speed, Start: start}); err != nil {
+	if p.server, err = emulator.New(emulator.Options{Scenario: sc, Seed: seed, Speed: speed, Start: s.profile.Measured.Truncate(time.Minute)}); err != nil {
 		return nil, err
 	}
 	if p.url, err = p.server.Listen("127.0.0.1:0"); err != nil {

@@ -35,15 +35,15 @@ func (s *setting) lives() []*lived {
 	fast := lived{name: "flotilla judge --prefer fast", args: []string{"--prefer", "fast"}, rows: c.syncs, speed: c.speed}
 	out := []*lived{{id: "b", name: "flotilla judge --tier batch", args: []string{"--tier", "batch"}, rows: c.rows, speed: c.batchSpeed}}
 	for _, profiled := range []bool{false, true} {
-		if profiled && s.profile == nil {
-			break
-		}
 		plain, broken, capped := fast, fast, fast
 		plain.id = "c-fast"
 		broken.id, broken.name, broken.broken = "c-fast-killed", broken.name+", Ctrl-C at a third, kill -9 at two thirds, each time resumed", true
 		capped.id, capped.cap, capped.args = "c-sync-cap", capShare, []string{"--tier", "sync"}
 		capped.name = fmt.Sprintf("flotilla judge --tier sync, --max-spend %.0f %% of what all rows cost", 100*capShare)
 		group := []*lived{&plain, &broken, &capped}
+		if c.quick && profiled {
+			group = group[:1]
+		}
 		if !c.quick {
 			group = append(
 				group,

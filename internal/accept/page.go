@@ -162,9 +162,6 @@ func (t *table) columns(p printer) {
 }
 
 func (t *table) measuredText(p printer) {
-	if t.Profile == nil {
-		return
-	}
 	p("## What was measured\n\n`flotilla measure all` against the emulator (%s) gave the profile that arms with `-p` go by; the others know only what answers tell them, and forecasts assume.\n\n", t.Profile.Emulated)
 	p("First token after %.2f s, %.0f tokens a second.\n\n", t.Profile.First, t.Profile.PerSec)
 	p("| org | requests/min | input/min | output/min | batch queue | a batch begins after | rows/s of a batch | batches at once |\n|---|--:|--:|--:|--:|--:|--:|--:|\n")

@@ -17,8 +17,8 @@ import (
 type setting struct {
 	course  *course
 	work    *work
-	profile *lab.Profile // nil: nothing was measured
-	real    realised     // of the reference arm
+	profile *lab.Profile
+	real    realised // of the reference arm
 }
 
 // horizon is later than any arm ends.

@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The whole command on few rows: on virtual time and over HTTP, where the program
+// The whole command on few rows: it measures, then carries them on virtual time and over HTTP, where the program
 // is interrupted, killed and capped. Nothing may be lost, doubled or over a cap.
 func TestQuick(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var said bytes.Buffer
-	if code := Run(context.Background(), []string{"-quick", "-profile", "testdata/profile.json", "-out", dir}, &said); code != 0 {
+	if code := Run(context.Background(), []string{"-quick", "-out", dir}, &said); code != 0 {
 		t.Fatalf("code %d\n%s", code, said.String())
 	}
 	tb, err := readTable(filepath.Join(dir, dataName))

@@ -20,8 +20,7 @@ type table struct {
 	Rows     int          `json:"rows"`
 	Rubric   string       `json:"rubric"`
 	Work     workTold     `json:"work"`
-	Profiled bool         `json:"profiled"`
-	Profile  *profileTold `json:"profile,omitempty"`
+	Profile  *profileTold `json:"profile"`
 	Targets  []target     `json:"targets"`
 
 	Unfinished string `json:"unfinished,omitempty"` // why arms are missing
@@ -173,11 +172,8 @@ type orgTold struct {
 	Parallel  int     `json:"batches_at_once"`
 }
 
-// profileOf says what a profile knows; nil: there is none.
+// profileOf says what a profile knows.
 func profileOf(p *lab.Profile) *profileTold {
-	if p == nil {
-		return nil
-	}
 	out := &profileTold{Measured: p.Measured, Emulated: p.Emulated, Orgs: map[string]orgTold{}}
 	if q := paceOf(p, judgeModel)[family]; q.First > 0 {
 		out.First, out.PerSec = q.First.Seconds(), q.PerSecond
