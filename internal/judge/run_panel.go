@@ -88,7 +88,21 @@ func NewPanel(s Settings) (*Panel, error) {
 			}
 		}
 	}
+	if err := s.idleField(); err != nil {
+		return nil, err
+	}
 	return p, nil
+}
+
+// idleField is an error where a field is given for a name that no template has: a
+// misspelling would leave the rubric with the rows' field of its own name.
+func (s *Settings) idleField() error {
+	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
+		if !slices.ContainsFunc(s.Rubrics, func(r *Rubric) bool { return strings.Contains(r.Prompt+r.System, name) }) {
+			return withHint(fmt.Errorf("--field %s=%s: no rubric uses {{.%s}}", name, s.Fields[name], name), "NAME=FIELD: the name is the rubric's, the field that of the rows")
+		}
+	}
+	return nil
 }
 
 func sameText(a, b string) string {

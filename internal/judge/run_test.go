@@ -268,3 +268,11 @@ func TestWarnOfNoVerdictsHearsNewAnswers(t *testing.T) {
 		}
 	}
 }
+
+// A --field for a name that no rubric has would change nothing, silently.
+func TestFieldThatNoRubricUses(t *testing.T) {
+	_, err := NewPanel(Settings{Rubrics: []*Rubric{testRubric(t, "{form: score}")}, Fields: map[string]string{"compeltion": "answer"}})
+	if err == nil || !strings.Contains(err.Error(), "--field compeltion=answer: no rubric uses {{.compeltion}}") {
+		t.Error(err)
+	}
+}
