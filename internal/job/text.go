@@ -106,17 +106,22 @@ func (s *Summary) sayCap(b *flotilla.BudgetExceededError, done string, say func(
 	say("hint", "the same command with --max-spend %s finishes (about %s more)", enough((s.CostUSD+more).Float()*1.05+b.Needs.Float()), more)
 }
 
-// moreNeeded is what the rows that are left will cost, by what the others did.
-// Those in batches are reserved for already, at their worst.
+// moreNeeded is what the rows that are left will cost, by what the answers so
+// far did: rows that are to be asked anew were answered, and paid for, without
+// being done. Those in batches are reserved for already, at their worst.
 func (s *Summary) moreNeeded() flotilla.Money {
 	left, spent := s.Pending, s.CostUSD
 	for _, b := range s.RunningBatches {
 		left, spent = left-b.Rows, spent-b.WorstUSD
 	}
-	if s.done() == 0 {
+	answered := 0 // in this run; done counts earlier ones too
+	for i := range s.ByLane {
+		answered += s.ByLane[i].Succeeded
+	}
+	if answered = max(answered, s.done()); answered == 0 {
 		return s.ExpectedUSD - spent
 	}
-	return flotilla.Money(float64(max(spent, 0)) / float64(s.done()) * float64(max(left, 0)))
+	return flotilla.Money(float64(max(spent, 0)) / float64(answered) * float64(max(left, 0)))
 }
 
 // enough rounds dollars up: to whole ones from ten on, else to cents.

@@ -31,6 +31,16 @@ func TestEndings(t *testing.T) {
 			ExitCap,
 		},
 		{
+			"cap while rows wait to be asked anew",
+			Summary{N: 300, Succeeded: 1, Pending: 299, CostUSD: cents(200), ByLane: []LaneSummary{{Succeeded: 60}, {Succeeded: 40}}},
+			flotilla.Report{Cause: flotilla.CapReached, Budget: &flotilla.BudgetExceededError{Cap: cents(200), Spent: cents(200), Needs: cents(1)}},
+			[]Line{
+				{"", "stopped at the cap: $2.00 of $2.00; 1 of 300 rows done, 299 pending"},
+				{"hint", "the same command with --max-spend 8.39 finishes (about $5.98 more)"},
+			},
+			ExitCap,
+		},
+		{
 			"cap of a day",
 			Summary{N: 2, Succeeded: 1, Pending: 1},
 			flotilla.Report{Cause: flotilla.CapReached, Budget: &flotilla.BudgetExceededError{Cap: cents(100), Spent: cents(99), Needs: cents(5), Per: 24 * time.Hour}},
