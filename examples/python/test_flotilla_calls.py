@@ -1,4 +1,5 @@
-"""Tests of flotilla_calls.py, against whatever ANTHROPIC_BASE_URL is (an emulator).
+"""Tests of flotilla_calls.py, against whatever ANTHROPIC_BASE_URL is (an emulator):
+by the program, and by the official SDK through gateways that are started here.
 
     python -m unittest test_flotilla_calls
 """
@@ -8,11 +9,16 @@ import contextlib
 import datetime
 import json
 import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
 import tempfile
 import unittest
 import urllib.request
 
-from flotilla_calls import FlotillaError, UnfinishedError, dispatch_calls, judge_completions_batch
+from flotilla_calls import FlotillaError, UnfinishedError, _until, dispatch_calls, judge_completions_batch
 
 MODEL = "claude-haiku-4-5"
 QUIET = {"progress": False}
@@ -255,6 +261,173 @@ class Judge(Case):
 
     def test_nothing_to_judge(self):
         self.assertEqual(self.judge([], "coherence").verdicts, [])
+
+
+class Gateway(unittest.TestCase):
+    def start(self, *args):
+        """A gateway with a journal of its own, until the test ends."""
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.journal = scratch.name + "/journal.db"
+        return self.open(*args)
+
+    def open(self, *args):
+        serve = subprocess.Popen(
+            [os.environ.get("FLOTILLA_BIN", "flotilla"), "serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--journal", self.journal, *args],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        self.addCleanup(serve.stdout.close)
+        self.addCleanup(serve.wait)
+        self.addCleanup(serve.terminate)
+        self.serve = serve
+        said = ""
+        for line in serve.stdout:
+            if found := re.match(r"listening on (\S+)", line):
+                return found[1]
+            said += line
+        raise AssertionError(said)
+
+    def test_sync(self):
+        url = self.start()
+        items = [{"id": ("a", i), "prompt": f"gate {i} in one word"} for i in range(50)] + [
+            {"id": "bad", "messages": [{"role": "nobody", "content": "x"}]},
+            {"custom_id": "r/1", "params": {"model": "claude-sonnet-4-6", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi, in one word"}]}},
+        ]
+        calls = {c.id: c for c in dispatch_calls(items, MODEL, base_url=url)}
+        self.assertEqual(len(calls), 52)
+        bad = calls.pop("bad")
+        self.assertEqual((bad.error["type"], bad.response, bad.cost), ("invalid_request_error", None, 0))
+        self.assertTrue(calls["r/1"].response["model"].startswith("claude-sonnet-4-6"))
+        for c in calls.values():
+            self.assertIsNone(c.error)
+            self.assertIn(c.text, ("river", "mountain", "lake", "desert"))
+            self.assertGreater(c.cost, 0)
+            self.assertGreater(c.latency, 0)
+            self.assertIn(c.org, ("high", "low", "batch"))
+            self.assertEqual((c.tier, c.cached, c.stop_reason), ("sync", False, "end_turn"))
+
+    def test_both_routes_say_the_same_cost(self):
+        url = self.start()
+        items = [f"dear {i} in one word" for i in range(10)]
+        rates = {}  # of one call, by what it used: answers differ
+        for calls in (
+            dispatch_calls(items, MODEL, base_url=url), dispatch_calls(items, MODEL, journal=self.journal + ".2", **QUIET),
+        ):
+            for c in calls:
+                used = c.response["usage"]
+                rates.setdefault((used["input_tokens"], used["output_tokens"]), set()).add(c.cost)
+        self.assertEqual({len(costs) for costs in rates.values()}, {1})
+
+    def test_fields_of_a_body(self):
+        tool = {"name": "weather", "input_schema": {"type": "object"}}
+        item = {"id": "w", "messages": [{"role": "user", "content": "weather in Rome"}], "tools": [tool], "max_tokens": 99}
+        (call,) = dispatch_calls([item], MODEL, params={"stop_sequences": ["{{if"]}, base_url=self.start())
+        self.assertIsNone(call.error)
+        self.assertEqual((call.stop_reason, call.response["content"][-1]["input"]), ("tool_use", {"city": "Rome"}))
+
+    def test_in_completion_order(self):
+        async def main(url):
+            with slow(delay_ms=1500, org="high"):
+                return [(c.id, c.org) async for c in dispatch_calls([f"order {i}" for i in range(90)], MODEL, base_url=url)]
+
+        seen = asyncio.run(main(self.start()))
+        self.assertEqual(sorted(id for id, _ in seen), list(range(90)))
+        self.assertNotEqual(seen, sorted(seen))
+        self.assertIn("high", {org for _, org in seen})
+
+    def test_batch(self):
+        rows = [f"cheap {i} in one word" for i in range(40)] + [{"id": "bad", "messages": [{"role": "nobody", "content": "x"}]}]
+        calls = {c.id: c for c in dispatch_calls(rows, MODEL, cost_pref="cheap", base_url=self.start())}
+        bad = calls.pop("bad")
+        self.assertEqual((bad.error["type"], bad.cost), ("invalid_request_error", 0))
+        self.assertEqual(sorted(calls), list(range(40)))
+        for c in calls.values():
+            used = c.response["usage"]
+            self.assertEqual((c.tier, used["service_tier"], c.error), ("batch", "batch", None))
+            self.assertIn(c.text, ("river", "mountain", "lake", "desert"))
+            self.assertAlmostEqual(c.cost, (used["input_tokens"] + 5 * used["output_tokens"]) / 2e6, places=9)  # half of $1 and $5
+            self.assertGreater(c.latency, 0)
+
+    def test_a_cap(self):
+        calls = []
+        url = self.start("--max-spend", "0.5")
+        items = [f"cap {i} " + 2000 * "x" for i in range(200)]
+        with self.assertRaises(UnfinishedError) as raised:
+            for call in dispatch_calls(items, "claude-opus-4-6", base_url=url):
+                calls.append(call)
+        self.assertEqual((raised.exception.code, raised.exception.pending), (3, 200 - len(calls)))
+        self.assertGreater(len(calls), 0)
+        self.assertLessEqual(sum(c.cost for c in calls), 0.5)
+
+    def test_a_deadline(self):
+        url = self.start()
+        self.assertEqual(len(list(dispatch_calls(["in time"], MODEL, deadline="1m", base_url=url))), 1)
+        with slow(delay_ms=1500), self.assertRaises(UnfinishedError) as raised:
+            list(dispatch_calls([f"late {i}" for i in range(1500)], MODEL, deadline=1, base_url=url))
+        self.assertEqual(raised.exception.code, 4)
+
+    def test_again_by_the_cache(self):
+        items = [f"kept {i} in one word" for i in range(20)]
+        first = {c.id: c.text for c in dispatch_calls(items, MODEL, base_url=self.start("--cache"))}
+        self.serve.terminate()
+        self.serve.wait()
+        before = asked()
+        again = list(dispatch_calls(items, MODEL, base_url=self.open("--cache")))
+        self.assertEqual({c.id: c.text for c in again}, first)
+        self.assertEqual({(c.cost, c.cached) for c in again}, {(0, True)})
+        self.assertEqual(asked(), before)
+
+    def test_leaving_early(self):
+        url, before = self.start(), asked()
+        with slow():
+            for _ in dispatch_calls([f"early {i}" for i in range(2000)], MODEL, base_url=url):
+                break
+        self.assertLess(asked() - before, 2000)
+
+    def test_a_gateway_that_goes_away(self):
+        url = self.start()
+        calls = []
+        with slow(), self.assertRaises(UnfinishedError) as raised:
+            for call in dispatch_calls([f"gone {i}" for i in range(2000)], MODEL, base_url=url):
+                calls.append(call)
+                self.serve.send_signal(signal.SIGKILL)
+        self.assertEqual((raised.exception.code, raised.exception.pending), (5, 2000 - len(calls)))
+
+    def test_what_is_the_gateways(self):
+        url = self.start()
+        for name, value in (("max_spend", 5), ("journal", "j.db"), ("flags", ["--fresh"])):
+            with self.assertRaisesRegex(FlotillaError, name + ".*flotilla serve"):
+                list(dispatch_calls(["a"], MODEL, base_url=url, **{name: value}))
+        with self.assertRaisesRegex(FlotillaError, "x-flotilla-prefer"):
+            list(dispatch_calls(["a"], MODEL, cost_pref="dear", base_url=url))
+
+    def test_no_gateway(self):
+        with self.assertRaisesRegex(FlotillaError, "there is no gateway at http"):
+            list(dispatch_calls(["a"], MODEL, base_url=os.environ["ANTHROPIC_BASE_URL"]))
+
+    def test_a_script_under_serve(self):
+        script = (
+            "from flotilla_calls import *\n"
+            f"print(*(c.tier for c in dispatch_calls(['one', 'two'], {MODEL!r})))\n"
+            "try: judge_completions_batch([{'question': 'a', 'completion': 'b'}], 'coherence')\n"
+            "except FlotillaError as e: print(e)\n"
+        )
+        self.start()
+        out = subprocess.run(
+            [os.environ.get("FLOTILLA_BIN", "flotilla"), "serve", "--journal", self.journal + ".2", "--", sys.executable, "-c", script],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True, cwd=pathlib.Path(__file__).parent,
+        ).stdout.splitlines()
+        self.assertEqual(out[0], "sync sync")
+        self.assertIn("without flotilla serve", out[1])
+
+    def test_deadlines_as_times(self):
+        now = datetime.datetime.now().astimezone()
+        for deadline, hours in ((5400, 1.5), ("1h30m", 1.5), ("90m", 1.5), (datetime.timedelta(hours=2), 2), (now + datetime.timedelta(hours=3), 3)):
+            self.assertAlmostEqual((_until(deadline) - now).total_seconds() / 3600, hours, delta=0.1)
+        self.assertEqual(_until("2026-12-01T00:00:00Z"), datetime.datetime(2026, 12, 1, tzinfo=datetime.timezone.utc))
+        self.assertTrue(now < _until("08:00") <= now + datetime.timedelta(days=1, hours=1))
+        with self.assertRaisesRegex(FlotillaError, "tomorrow"):
+            _until("tomorrow")
 
 
 if __name__ == "__main__":
