@@ -245,6 +245,11 @@ func (f *rubricFile) refusals(r *Rubric) error {
 
 // templates holds prompt, system and params to what templates can be.
 func (f *rubricFile) templates(r *Rubric) error {
+	for _, field := range [][2]string{{"the prompt", r.Prompt}, {"system", r.System}} { // Bodies would name flags of run
+		if _, err := job.ParseTemplate(field[0], field[1]); err != nil {
+			return fmt.Errorf("%s: %w", f.where, err)
+		}
+	}
 	if _, err := r.Bodies(); err != nil {
 		return fmt.Errorf("%s: %w", f.where, err)
 	}
