@@ -120,7 +120,7 @@ func (r *outReader) line(line []byte, n int, validate bool) (call int, err error
 	}
 	call, ok = r.x.callOf(&f)
 	if !ok {
-		return 0, r.foreign(n, fmt.Sprintf("no row has the id %q", f.id))
+		return 0, r.foreign(n, r.x.noCall(f.id))
 	}
 	switch outcome := r.stands(call); {
 	case outcome == Pending:
@@ -204,6 +204,17 @@ func (x *index) callOf(f *found) (call int, ok bool) {
 		return 0, false
 	}
 	return (record*x.asks+w.Ask)*x.repeats + max(w.Repeat-1, 0), true
+}
+
+// noCall says why a line of this id is of no call: a job of judges may have the row
+// and not the judge.
+func (x *index) noCall(id string) string {
+	if x.build.craft != nil {
+		if _, ok := x.find(id); ok {
+			return fmt.Sprintf("it asks something else about the row %q (another model, rubric or repeat)", id)
+		}
+	}
+	return fmt.Sprintf("no row has the id %q", id)
 }
 
 // findCall is the call of an id, repeats included.

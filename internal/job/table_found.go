@@ -62,7 +62,7 @@ func (t *foundTable) row(o *Output, x *index, outcome func(int) Outcome, line []
 	call, ok := x.callOfRow(id, line)
 	switch {
 	case !ok:
-		return &ForeignError{o.Path, n, fmt.Sprintf("no row has the id %q", id)}
+		return &ForeignError{o.Path, n, x.noCall(id)}
 	case outcome(call) == Pending:
 		return &ForeignError{o.Path, n, fmt.Sprintf("this job has no answer for %q yet", id)}
 	}
