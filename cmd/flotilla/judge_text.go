@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/flotilla-llm/flotilla/internal/judge"
 )
 
 // judgesText says who judges by what; empty: nobody does.
@@ -27,7 +30,18 @@ func (r *runner) tellVerdicts() {
 		return
 	}
 	_, _ = fmt.Fprintf(r.err, "\n%s\n", s.Text())
-	if kinds := r.panel.Retry(); len(kinds) > 0 {
-		say(r.err, "hint", fmt.Sprintf("--retry %s asks again about those rows alone", strings.Join(kinds, ",")))
+	kinds := strings.Join(r.panel.Retry(), ",")
+	switch {
+	case kinds == "":
+	case noneScored(s):
+		say(r.err, "hint", fmt.Sprintf("raw and why in the lines say what was answered; --retry %s asks the same once more", kinds))
+	default:
+		say(r.err, "hint", fmt.Sprintf("--retry %s asks again about those rows alone", kinds))
 	}
+}
+
+// noneScored says that no judge gave a verdict: then it is most often the rubric that
+// does not fit, and asking again costs the same for nothing.
+func noneScored(s *judge.Summary) bool {
+	return !slices.ContainsFunc(s.Judges, func(j judge.JudgeSummary) bool { return j.Total.ScoredRows > 0 })
 }
