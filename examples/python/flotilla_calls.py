@@ -556,13 +556,14 @@ class _Gate:
         await self._together(self._batch(client.messages.batches, chunk) for chunk in chunks)
 
     async def _batch(self, batches, rows):
-        began = time.monotonic()
         try:
-            batch = await batches.create(requests=rows, extra_headers=self.headers)
+            await self._carry(batches, await batches.create(requests=rows, extra_headers=self.headers))
         except self.sdk.APIStatusError as e:
             self._refused(e)
-            return
-        late = False
+
+    async def _carry(self, batches, batch):
+        """Waits for a batch and takes its rows."""
+        began, late = time.monotonic(), False
         try:
             while batch.processing_status != "ended":
                 await asyncio.sleep(_POLL)
