@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -119,7 +121,8 @@ type ruleFit struct {
 }
 
 // fitRule finds the parameters of one kind: a grid over first (as shares of the
-// limit) and by, made finer around the best.
+// limit) and by, made finer around its best points. More than one, since whole
+// minutes make ridges: the best point of the grid may stand on the wrong one.
 func fitRule(kind string, attempts []attempt, limit float64) ruleFit {
 	best := ruleFit{growthRule: growthRule{kind: kind}, logL: math.Inf(-1)}
 	if kind == ruleNone {
@@ -127,28 +130,36 @@ func fitRule(kind string, attempts []attempt, limit float64) ruleFit {
 		best.bic = -2 * best.logL
 		return best
 	}
-	try := func(first, by float64) {
+	try := func(first, by float64) ruleFit {
 		g := growthRule{kind, first, by}
-		if l := g.likelihood(attempts); l > best.logL {
-			best = ruleFit{growthRule: g, logL: l}
-		}
+		return ruleFit{growthRule: g, logL: g.likelihood(attempts)}
 	}
 	unit := 1.0
 	bys := []float64{1, 1.25, 1.5, 2, 2.5, 3.5}
 	if kind == ruleAdditive {
-		unit, bys = limit, []float64{0, 0.0025, 0.005, 0.01, 0.02, 0.04}
+		unit, bys = limit, []float64{0, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04}
 	}
+	var grid []ruleFit
 	for share := 0.02; share < 1; share *= 1.12 {
 		for _, by := range bys {
-			try(share*limit, by*unit)
+			grid = append(grid, try(share*limit, by*unit))
 		}
 	}
-	for _, width := range []float64{0.06, 0.02, 0.007} {
-		at := best.growthRule
-		for i := -4; i <= 4; i++ {
-			for j := -4; j <= 4; j++ {
-				try(at.first*(1+width*float64(i)/4), max(0, at.by*(1+3*width*float64(j)/4)))
+	slices.SortStableFunc(grid, func(a, b ruleFit) int { return cmp.Compare(b.logL, a.logL) })
+	for _, from := range grid[:3] {
+		for _, width := range []float64{0.06, 0.02, 0.007} {
+			at := from.growthRule
+			for i := -4; i <= 4; i++ {
+				for j := -4; j <= 4; j++ {
+					f := try(at.first*(1+width*float64(i)/4), max(0, at.by*(1+3*width*float64(j)/4)))
+					if f.logL > from.logL {
+						from = f
+					}
+				}
 			}
+		}
+		if from.logL > best.logL {
+			best = from
 		}
 	}
 	best.bic = -2*best.logL + 2*math.Log(float64(max(1, len(attempts))))

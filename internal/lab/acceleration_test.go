@@ -65,6 +65,16 @@ func TestRuleIsTold(t *testing.T) {
 	})
 }
 
+// A step between two of the grid's, whose best point stood on another ridge.
+func TestRuleOfAnOddStep(t *testing.T) {
+	const limit = 2_000_000
+	rule := growthRule{ruleAdditive, 0.0625 * limit, 0.03 * limit}
+	best, sure, _ := decideRule(climbOf(rule, limit, 12*time.Second), limit)
+	if best.kind != rule.kind || sure < 0.9 || math.Abs(best.first/rule.first-1) > 0.02 || math.Abs(best.by/rule.by-1) > 0.05 {
+		t.Errorf("%+v is taken for %+v (%.3f)", rule, best.growthRule, sure)
+	}
+}
+
 func TestNoRuleIsTold(t *testing.T) {
 	list := climbOf(growthRule{kind: ruleNone}, 2_000_000, 0)
 	best, sure, _ := decideRule(list, 2_000_000)
