@@ -11,7 +11,7 @@ import (
 // Share is what this process has of a cap that several share.
 type Share struct {
 	Held   int // slots that are ours now: never use more
-	Target int // our part by what all want; below Held: shrink to it, then Release
+	Target int // our part by what all want, and what of Held nobody else does; below Held: shrink to it, then Release
 	Peers  int // other live processes that share the cap
 }
 
@@ -72,7 +72,7 @@ func (j *Journal) lease(pot string, limit, want int, now time.Time, ttl time.Dur
 	for _, h := range all {
 		free -= h.held
 	}
-	s := Share{Held: all[at].held, Target: parts(all, limit)[at], Peers: len(all) - 1}
+	s := Share{Held: all[at].held, Target: kept(all, parts(all, limit), limit)[at], Peers: len(all) - 1}
 	if s.Target > s.Held {
 		s.Held += min(s.Target-s.Held, max(free, 0))
 	}
@@ -89,6 +89,22 @@ func (j *Journal) holders(pot string) (all []holder, err error) {
 		return err
 	}, "SELECT proc, held, want FROM lease WHERE pot = ? ORDER BY proc", pot)
 	return all, err
+}
+
+// kept adds to each part what its holder has beyond it and nobody wants: slots
+// that lie idle are as good where they are, and there at once when they are
+// wanted again.
+func kept(all []holder, part []int, limit int) []int {
+	left := limit
+	for _, n := range part {
+		left -= n
+	}
+	for i, h := range all {
+		more := min(max(h.held-part[i], 0), max(left, 0))
+		part[i] += more
+		left -= more
+	}
+	return part
 }
 
 // parts divides limit by max-min fairness: who wants less than an equal part
