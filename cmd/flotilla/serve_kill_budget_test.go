@@ -118,7 +118,8 @@ func (w *world) untilRefused(g *gate, cut bool, clients ...*spender) (refused bo
 						if answers.Add(1) >= 40 && cut {
 							cancel()
 						}
-					case r.kind == "billing_error" && r.header.Get("X-Should-Retry") == "false":
+					case r.kind == "billing_error" && (r.header.Get("X-Should-Retry") == "false") != (r.header.Get("Retry-After") != ""):
+						// For good, or what others have set aside may come back (docs/gateway.md).
 						ended.Add(1)
 						return
 					default:
