@@ -59,8 +59,9 @@ func TestTakenOverBatchesCountOnce(t *testing.T) {
 			}
 		}
 		stands(0, reserved+99)
-		low := reserved
+		low, looked := reserved, make(chan struct{})
 		go func() {
+			defer close(looked)
 			for range 30 {
 				time.Sleep(20 * time.Second)
 				if _, s, r, err := pot.State(t.Context()); err == nil {
@@ -72,6 +73,7 @@ func TestTakenOverBatchesCountOnce(t *testing.T) {
 		carryOnKeeping(t, fleet, src, flotilla.Options{
 			Route: onlyBatches(), Batches: state.open, Job: 7, Pots: []*flotilla.Pot{pot}, Purse: purse,
 		})
+		<-looked
 		spent := book.standing(t).spent - state.spent
 		if low < spent {
 			t.Errorf("it counted %v at a time when %v was to be billed", low, spent)
