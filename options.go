@@ -22,6 +22,11 @@ const (
 	Interactive
 )
 
+// priorityNames are the words of x-flotilla-priority (interface.md, "Gateway").
+var priorityNames = [...]string{Bulk: "bulk", Normal: "normal", Interactive: "interactive"}
+
+func (p Priority) String() string { return priorityNames[min(int(p), len(priorityNames)-1)] }
+
 // Options shape one Dispatch or Carry. Every zero value is the recommendation.
 type Options struct {
 	N        int       // how many requests there will be, as a hint; 0: unknown

@@ -34,8 +34,10 @@ change within a second.`,
 
 // priorityNames are those of a client, as requests spell them.
 var (
-	priorityNames  = []string{"interactive", "normal", "bulk"}
-	priorityByName = map[string]flotilla.Priority{"interactive": flotilla.Interactive, "normal": flotilla.Normal, "bulk": flotilla.Bulk}
+	priorityNames  = []string{flotilla.Interactive.String(), flotilla.Normal.String(), flotilla.Bulk.String()}
+	priorityByName = map[string]flotilla.Priority{
+		priorityNames[0]: flotilla.Interactive, priorityNames[1]: flotilla.Normal, priorityNames[2]: flotilla.Bulk,
+	}
 )
 
 func newKeysAddCmd() *cobra.Command {

@@ -116,7 +116,7 @@ type queueJSON struct {
 func queuesOf(s *flotilla.Snapshot, speed float64) []queueJSON {
 	var out []queueJSON
 	for _, p := range []flotilla.Priority{flotilla.Interactive, flotilla.Normal, flotilla.Bulk} {
-		q := queueJSON{Priority: priorityName(p)}
+		q := queueJSON{Priority: p.String()}
 		var oldest time.Duration
 		for i := range s.Streams {
 			if st := &s.Streams[i]; st.Priority == p {

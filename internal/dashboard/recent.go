@@ -86,7 +86,7 @@ func (l *callLog) observe(now time.Time, o *flotilla.Observation, s *flotilla.Sn
 func (e *ended) json() attempt {
 	o := &e.o
 	return attempt{
-		At: e.at.UTC(), Client: some(o.Client), Priority: priorityName(o.Priority), Model: o.Model, Org: o.Org, Pool: o.Pool, Tier: o.Tier,
+		At: e.at.UTC(), Client: some(o.Client), Priority: o.Priority.String(), Model: o.Model, Org: o.Org, Pool: o.Pool, Tier: o.Tier,
 		Class: o.Class, Status: some(o.Status), Attempt: some(o.Attempt), Final: o.Final,
 		QueuedMS: millis(o.Queued), FirstByteMS: millis(o.FirstByte), LatencyMS: millis(o.Latency), CostUSD: o.Cost,
 		Input: o.Usage.Input, Output: o.Usage.Output, InDoubt: o.InDoubt, Why: some(why(o, e.limit)),
@@ -198,16 +198,6 @@ func millis(d time.Duration) *float64 {
 	}
 	ms := float64(d.Microseconds()) / 1000
 	return &ms
-}
-
-func priorityName(p flotilla.Priority) string {
-	switch p {
-	case flotilla.Interactive:
-		return "interactive"
-	case flotilla.Normal:
-		return "normal"
-	}
-	return "bulk"
 }
 
 func (d *Dashboard) serveRecent(w http.ResponseWriter, r *http.Request) {

@@ -101,7 +101,7 @@ func clientsOf(list []ClientState) []clientJSON {
 	out := []clientJSON{}
 	for _, c := range list {
 		out = append(out, clientJSON{
-			Name: c.Name, Priority: priorityName(c.Priority), Weight: c.Weight, Queued: c.Queued, InFlight: c.InFlight,
+			Name: c.Name, Priority: c.Priority.String(), Weight: c.Weight, Queued: c.Queued, InFlight: c.InFlight,
 			SpentToday: c.SpentToday, LimitPerDay: some(c.LimitPerDay), Calls: c.Calls,
 		})
 	}

@@ -15,7 +15,7 @@ func noteAsk(rec *journal.ClientBatch, a *ask, caller Caller, named bool) {
 		rec.Prefer = preferences[a.Prefer]
 	}
 	if named {
-		rec.Priority = priorities[a.Priority]
+		rec.Priority = a.Priority.String()
 	}
 }
 

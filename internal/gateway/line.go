@@ -124,10 +124,10 @@ const maxProcesses = 1000
 func (g *Gateway) beginJob(ctx context.Context, c Caller, p flotilla.Priority) (*journal.Job, error) {
 	for n := range maxProcesses {
 		job, err := g.cfg.Journal.Begin(ctx, journal.JobSpec{
-			Identity: g.identity(c.Name, priorities[p], strconv.Itoa(n)),
+			Identity: g.identity(c.Name, p.String(), strconv.Itoa(n)),
 			Provider: g.cfg.Provider, Emulated: g.cfg.Emulated,
 			Kind: journal.KindServe, Client: c.Name,
-			Command: "serve: " + c.Name + ", " + priorities[p],
+			Command: "serve: " + c.Name + ", " + p.String(),
 		})
 		var held *journal.HeldError
 		if !errors.As(err, &held) {

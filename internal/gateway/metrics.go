@@ -140,7 +140,7 @@ func (m *Metrics) Observe(o flotilla.Observation) {
 		a.firstByte.Observe(o.FirstByte.Seconds())
 	}
 	if o.Attempt == 1 {
-		m.wait.WithLabelValues(priorities[o.Priority]).Observe(o.Queued.Seconds())
+		m.wait.WithLabelValues(o.Priority.String()).Observe(o.Queued.Seconds())
 	}
 }
 

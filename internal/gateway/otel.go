@@ -110,7 +110,7 @@ func chatAttributes(rec *Record) []attribute.KeyValue {
 		attribute.String("gen_ai.operation.name", "chat"),
 		attribute.String("gen_ai.provider.name", "anthropic"),
 		attribute.String("gen_ai.request.model", rec.Model),
-		attribute.String("flotilla.priority", priorities[rec.Priority]),
+		attribute.String("flotilla.priority", rec.Priority.String()),
 		attribute.Int64("flotilla.queue_ms", rec.Queued.Milliseconds()),
 		attribute.Int("flotilla.attempts", rec.Attempts),
 		attribute.Bool("flotilla.cached", rec.Cached),

@@ -67,7 +67,8 @@ func seconds(s string) (time.Duration, bool) {
 	return time.Duration(min(x, longestWait.Seconds()) * float64(time.Second)), true
 }
 
-var priorities = [...]string{flotilla.Bulk: "bulk", flotilla.Normal: "normal", flotilla.Interactive: "interactive"}
+// priorities are the names of all, from the lowest up.
+var priorities = [...]string{flotilla.Bulk.String(), flotilla.Normal.String(), flotilla.Interactive.String()}
 
 func (a *ask) priority(h http.Header, caller Caller, _ time.Time) *apiError {
 	value, given := one(h, headerPriority)
