@@ -39,6 +39,19 @@ type JobInfo struct {
 	Holder   *Holder // the live process that has it; nil: none
 }
 
+// Standing is State as people see it: a live process that was asked to pause or to
+// cancel makes it "paused" or "canceling".
+func (info *JobInfo) Standing() string {
+	switch {
+	case info.Holder == nil:
+	case info.Signal == Pause:
+		return "paused"
+	case info.Signal == Cancel:
+		return "canceling"
+	}
+	return info.State
+}
+
 // Out is a file that a job's lines went to.
 type Out struct {
 	Path    string

@@ -130,16 +130,3 @@ func countsOf(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (r
 		Canceled: n[journal.Canceled], Pending: n[journal.Pending], InDoubt: st.Doubts,
 	}, nil
 }
-
-// stateText is how a job stands, a person's wish included.
-func stateText(info *journal.JobInfo) string {
-	switch {
-	case info.Holder == nil:
-		return info.State
-	case info.Signal == journal.Pause:
-		return "paused"
-	case info.Signal == journal.Cancel:
-		return "canceling"
-	}
-	return info.State
-}

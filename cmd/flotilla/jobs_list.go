@@ -96,7 +96,7 @@ func listJobs(ctx context.Context, j *journal.Journal, since time.Duration) ([]j
 func lineOf(ctx context.Context, j *journal.Journal, info *journal.JobInfo) (jobLine, error) {
 	rows, err := countsOf(ctx, j, info)
 	return jobLine{
-		ID: info.Key, State: stateText(info), Rows: rows, SpentUSD: info.Spent, Open: info.Batches, Created: info.Created, Ended: someTime(info.Ended),
+		ID: info.Key, State: info.Standing(), Rows: rows, SpentUSD: info.Spent, Open: info.Batches, Created: info.Created, Ended: someTime(info.Ended),
 		Emulated: info.Realm.Emulated, Kind: info.Kind, Client: info.Client, CapUSD: info.Cap, Command: info.Command,
 	}, err
 }

@@ -22,7 +22,7 @@ func TestBrowserLiveJob(t *testing.T) {
 	state := func() string {
 		info, err := s.journal.Find(t.Context(), key)
 		s.must(err)
-		return stateOf(&info)
+		return info.Standing()
 	}
 	b.window(1280, 900, "light")
 	b.do("open", chromedp.Navigate(s.url+"/"))

@@ -40,7 +40,7 @@ func (d *Dashboard) changeJob(w http.ResponseWriter, r *http.Request) {
 // outOfReach says why nobody can change a job.
 func outOfReach(info *journal.JobInfo) string {
 	if info.Holder == nil {
-		return "job " + info.Key + " is not running: it is " + stateOf(info)
+		return "job " + info.Key + " is not running: it is " + info.Standing()
 	}
 	return "job " + info.Key + " is the calls of a gateway's client, which take their own course: pause their lanes, or give the client another budget"
 }

@@ -45,19 +45,6 @@ type jobJSON struct {
 // signalNames are what a person asked of a job.
 var signalNames = map[journal.Signal]string{journal.Pause: "pause", journal.Cancel: "cancel"}
 
-// stateOf is how a job stands, a person's wish included.
-func stateOf(info *journal.JobInfo) string {
-	switch {
-	case info.Holder == nil:
-		return info.State
-	case info.Signal == journal.Pause:
-		return "paused"
-	case info.Signal == journal.Cancel:
-		return "canceling"
-	}
-	return info.State
-}
-
 // controllable says that a process would read what is asked of the job.
 func controllable(info *journal.JobInfo) bool {
 	return info.Holder != nil && info.Kind != journal.KindServe
@@ -88,7 +75,7 @@ func (d *jobDesk) job(ctx context.Context, info *journal.JobInfo, now time.Time,
 	}
 	j := jobJSON{
 		Key: info.Key, Kind: info.Kind, Client: some(info.Client), Command: info.Command, Emulated: some(info.Realm.Emulated), N: info.N,
-		State: stateOf(info), Signal: some(signalNames[info.Signal]), Spent: info.Spent, Settled: info.Spent - info.Reserved, Reserved: info.Reserved, Cap: capOf(info, s),
+		State: info.Standing(), Signal: some(signalNames[info.Signal]), Spent: info.Spent, Settled: info.Spent - info.Reserved, Reserved: info.Reserved, Cap: capOf(info, s),
 		Created: info.Created.UTC(), Ended: someTime(info.Ended), Controllable: controllable(info),
 	}
 	j.count(c)

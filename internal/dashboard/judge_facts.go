@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/flotilla-llm/flotilla/internal/job"
 	"github.com/flotilla-llm/flotilla/journal"
@@ -67,22 +64,6 @@ func (b *bench) factsOf(rows job.CallReader, call int) (f factTexts, err error) 
 	if err != nil {
 		return f, err
 	}
-	f.group, f.label = fieldText(c.Row, b.by), fieldText(c.Row, b.label)
+	f.group, f.label = c.Row.Plain(b.by), c.Row.Plain(b.label)
 	return f, nil
-}
-
-// fieldText is a row's field as text, as groups and labels have it: a string as
-// it is, nothing for null and for what is not there, the rest as JSON.
-func fieldText(row job.Row, name string) string {
-	if name == "" {
-		return ""
-	}
-	v, _ := row.Get(name)
-	switch v.Type {
-	case gjson.Null:
-		return ""
-	case gjson.String:
-		return strings.Clone(v.Str)
-	}
-	return strings.Clone(v.Raw)
 }

@@ -31,7 +31,7 @@ func (x *index) refuseAlone() error {
 			return err
 		}
 		_, why := wire.Batchable(&f)
-		at.Err = withHint(fmt.Errorf("no batch may carry the row (%s), and no org takes sync calls", why),
+		at.Err = WithHint(fmt.Errorf("no batch may carry the row (%s), and no org takes sync calls", why),
 			"take the field out, or let an org have sync among its tiers")
 		return at
 	}

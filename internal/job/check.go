@@ -41,7 +41,7 @@ func (c *checker) against(f *wire.Facts) error {
 		return unknownModel(f.Model, c.prices)
 	}
 	if c.capped && f.Metered != "" {
-		return withHint(fmt.Errorf("%s is billed per use, and how often it will be used is not known beforehand", f.Metered),
+		return WithHint(fmt.Errorf("%s is billed per use, and how often it will be used is not known beforehand", f.Metered),
 			"run it without --max-spend, or take the tool out")
 	}
 	if c.asIs {
@@ -57,9 +57,9 @@ func missingError(field string) error {
 	err := fmt.Errorf("%s is missing", field)
 	switch field {
 	case "model":
-		return withHint(err, "--model fills it in")
+		return WithHint(err, "--model fills it in")
 	case "max_tokens":
-		return withHint(err, "--max-tokens fills it in")
+		return WithHint(err, "--max-tokens fills it in")
 	}
 	return err
 }
@@ -77,10 +77,10 @@ func (c *checker) rules(f *wire.Facts, m *price.Model) error {
 	case newest && f.AssistantDocument:
 		return errors.New("a document block in an assistant message is not accepted under anthropic-version " + c.version)
 	case f.Prefill && m.RefusesPrefill:
-		return withHint(fmt.Errorf("the last message is the assistant's: %s takes no prefill", f.Model),
+		return WithHint(fmt.Errorf("the last message is the assistant's: %s takes no prefill", f.Model),
 			"ask for the form of the answer in the prompt, or by output_config")
 	case f.Thinking == "enabled" && m.RefusesEnabled:
-		return withHint(fmt.Errorf(`thinking.type "enabled" is not accepted by %s`, f.Model), `use "adaptive"`)
+		return WithHint(fmt.Errorf(`thinking.type "enabled" is not accepted by %s`, f.Model), `use "adaptive"`)
 	case m.RefusesForced && (f.ToolChoice == "any" || f.ToolChoice == "tool"):
 		return fmt.Errorf("tool_choice %q is not accepted by %s: it cannot be forced", f.ToolChoice, f.Model)
 	case f.Has&wire.HasGeo != 0 && f.Geo != "" && !m.Geo:
@@ -94,7 +94,7 @@ func (c *checker) sampling(field, model string, newest bool) error {
 	if newest {
 		by = "anthropic-version " + c.version
 	}
-	return withHint(fmt.Errorf("%s is not accepted by %s", field, by),
+	return WithHint(fmt.Errorf("%s is not accepted by %s", field, by),
 		"take it out of the rows or of --params; --repeats replaces temperature 0")
 }
 

@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"iter"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -82,6 +83,22 @@ func (r Row) Text() string { return r.r.raw }
 
 // Get is the value of a field; ok is false where the row lacks it.
 func (r Row) Get(name string) (v gjson.Result, ok bool) { return r.r.get(name) }
+
+// Plain is a field as text of its own: a string as it is, nothing for null and for
+// what is not there (an empty name included), the rest as JSON.
+func (r Row) Plain(name string) string {
+	if name == "" {
+		return ""
+	}
+	v, _ := r.Get(name)
+	switch v.Type {
+	case gjson.Null:
+		return ""
+	case gjson.String:
+		return strings.Clone(v.Str)
+	}
+	return strings.Clone(v.Raw)
+}
 
 // Fields names the row's fields, in order.
 func (r Row) Fields() []string { return r.r.keys() }

@@ -13,8 +13,8 @@ func (h *hinted) Unwrap() error { return h.error }
 // Hint is the way out, without the word "hint".
 func (h *hinted) Hint() string { return h.hint }
 
-// withHint adds a way out to an error.
-func withHint(err error, hint string) error { return &hinted{err, hint} }
+// WithHint adds a way out to an error, which HintOf finds again.
+func WithHint(err error, hint string) error { return &hinted{err, hint} }
 
 // HintOf is the way out that an error of this package knows, or empty.
 func HintOf(err error) string {

@@ -15,7 +15,7 @@ func unknownModel(name string, known *price.Table) error {
 	if near := nearestModel(name, known); near != "" {
 		hint = "did you mean " + near + "? Else"
 	}
-	return withHint(&flotilla.UnknownModelError{Model: name}, hint+" give its prices in dollars a million tokens: --price in=3,out=15")
+	return WithHint(&flotilla.UnknownModelError{Model: name}, hint+" give its prices in dollars a million tokens: --price in=3,out=15")
 }
 
 // misspelt is how many letters a name may be off to be taken for another.

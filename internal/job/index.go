@@ -394,7 +394,7 @@ func (x *index) read(row int, r *record) error {
 		return fmt.Errorf("read %s again: %w", in.name, bare(err))
 	}
 	if crc32.Checksum(text, castagnoli) != e.sum {
-		return withHint(fmt.Errorf("%s changed while the job ran (row %d)", in.name, row/x.asks-x.firsts[e.input]+1),
+		return WithHint(fmt.Errorf("%s changed while the job ran (row %d)", in.name, row/x.asks-x.firsts[e.input]+1),
 			"what is done is kept; the same command begins a job over the new contents")
 	}
 	r.n, r.sparse = row/x.asks+1, in.layout == layoutParquet

@@ -53,7 +53,7 @@ func openInput(name string, stdin io.Reader, dir string) (*input, error) {
 		return nil, fmt.Errorf("input %s: %w", name, bare(err))
 	}
 	if info.IsDir() {
-		return nil, withHint(fmt.Errorf("input %s is a directory", name),
+		return nil, WithHint(fmt.Errorf("input %s is a directory", name),
 			"name its files: "+filepath.Join(name, "*.jsonl"))
 	}
 	f, err := os.Open(name)
@@ -93,10 +93,10 @@ func (in *input) named(name string) (plain bool, err error) {
 	case ext == ".parquet" && !packed:
 		in.layout = layoutParquet
 	case ext == ".json":
-		return false, withHint(fmt.Errorf("input %s: a .json file is not read", name),
+		return false, WithHint(fmt.Errorf("input %s: a .json file is not read", name),
 			fmt.Sprintf("one object a line, in a .jsonl file: jq -c '.[]' %s > rows.jsonl", name))
 	default:
-		return false, withHint(fmt.Errorf("input %s: unknown kind of file", name),
+		return false, WithHint(fmt.Errorf("input %s: unknown kind of file", name),
 			"inputs are .jsonl, .jsonl.gz, .jsonl.zst, .csv or .parquet, or - for JSON lines on standard input")
 	}
 	return in.layout == layoutJSONL && !packed, nil

@@ -186,7 +186,7 @@ func (x *index) checkKeep(keep []string) error {
 	}
 	for _, name := range keep {
 		if !slices.Contains(names, name) {
-			return withHint(fmt.Errorf("--keep %s: no row has such a field", name), "fields are "+strings.Join(names, ", "))
+			return WithHint(fmt.Errorf("--keep %s: no row has such a field", name), "fields are "+strings.Join(names, ", "))
 		}
 	}
 	return nil

@@ -103,7 +103,7 @@ func (s *scan) doubleError(first, second int) (*RowError, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Err = withHint(fmt.Errorf("id %q is the id of %s too", id, a.place()),
+	b.Err = WithHint(fmt.Errorf("id %q is the id of %s too", id, a.place()),
 		"--id-field names the fields that make an id, --id-field - numbers the rows")
 	b.raw = r.raw
 	return b, nil

@@ -41,7 +41,7 @@ func (o *Output) form() (outForm, error) {
 	info, err := os.Stat(o.Path)
 	switch {
 	case err == nil && info.IsDir():
-		return 0, withHint(fmt.Errorf("output %s is a directory", o.Path), "name a file in it: "+filepath.Join(o.Path, "results.jsonl"))
+		return 0, WithHint(fmt.Errorf("output %s is a directory", o.Path), "name a file in it: "+filepath.Join(o.Path, "results.jsonl"))
 	case err == nil && !info.Mode().IsRegular():
 		return outStream, o.fullDevice(info)
 	case err != nil && !errors.Is(err, os.ErrNotExist):
@@ -56,7 +56,7 @@ func (o *Output) form() (outForm, error) {
 	case strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".parquet"):
 		return outTable, nil
 	}
-	return 0, withHint(fmt.Errorf("output %s: unknown kind of file", o.Path),
+	return 0, WithHint(fmt.Errorf("output %s: unknown kind of file", o.Path),
 		"outputs are .jsonl, .jsonl.gz, .jsonl.zst, .csv or .parquet")
 }
 
@@ -76,7 +76,7 @@ func (o *Output) fault(err error) error {
 	}
 	err = fmt.Errorf("write %s: %w", name, bare(err))
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return withHint(err, "make room, or give another -o; every result so far is in the journal, and the same command goes on")
+		return WithHint(err, "make room, or give another -o; every result so far is in the journal, and the same command goes on")
 	}
 	return err
 }
@@ -89,7 +89,7 @@ func (o *Output) check(inputs []string, rows int) (outForm, error) {
 	}
 	if form == outStream {
 		if o.Terminal && (o.Path == "" || o.Path == "-") && rows > terminalRows {
-			return form, withHint(fmt.Errorf("%d results would scroll over the terminal", rows), "-o results.jsonl, or a pipe: | less")
+			return form, WithHint(fmt.Errorf("%d results would scroll over the terminal", rows), "-o results.jsonl, or a pipe: | less")
 		}
 		return form, nil
 	}
@@ -103,7 +103,7 @@ func (o *Output) check(inputs []string, rows int) (outForm, error) {
 func (o *Output) notInput(inputs []string) error {
 	for _, in := range inputs {
 		if sameFile(in, o.Path) {
-			return withHint(fmt.Errorf("output %s is the input %s", o.Path, in), "give -o another name")
+			return WithHint(fmt.Errorf("output %s is the input %s", o.Path, in), "give -o another name")
 		}
 	}
 	return nil
@@ -119,11 +119,11 @@ func (o *Output) Apart(inputs []string, flag, path string) error {
 	hint := "give " + flag + " another name"
 	for _, in := range inputs {
 		if sameFile(in, path) {
-			return withHint(fmt.Errorf("%s %s is the input %s", flag, path, in), hint)
+			return WithHint(fmt.Errorf("%s %s is the input %s", flag, path, in), hint)
 		}
 	}
 	if o.Path != "" && sameFile(o.Path, path) {
-		return withHint(fmt.Errorf("%s %s is the output", flag, path), hint)
+		return WithHint(fmt.Errorf("%s %s is the output", flag, path), hint)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func joinedID(r *record, names []string) (string, error) {
 		v, ok := r.get(name)
 		if !ok {
 			err := fmt.Errorf("--id-field %s: the row has no such field", name)
-			return "", withHint(err, "fields are "+strings.Join(r.keys(), ", "))
+			return "", WithHint(err, "fields are "+strings.Join(r.keys(), ", "))
 		}
 		var err error
 		if parts[i], err = idText(name, v); err != nil {
@@ -146,7 +146,7 @@ func (b *builder) body(dst []byte, r *record, ask int) ([]byte, error) {
 	case hasParams:
 		return nil, fmt.Errorf("params is %s, not a Messages body", kindOf(params))
 	}
-	return nil, withHint(errors.New("the row is no request: it has neither params nor messages"),
+	return nil, WithHint(errors.New("the row is no request: it has neither params nor messages"),
 		"--prompt makes requests of rows, as in --prompt '{{."+firstPlain(r)+"}}'")
 }
 

@@ -107,7 +107,7 @@ func Open(ctx context.Context, fleet Fleet, cfg Config) (_ *Run, err error) {
 		rejected := cfg.Output.rejectedName()
 		for _, in := range cfg.Inputs {
 			if sameFile(in, rejected) {
-				return nil, withHint(fmt.Errorf("rows set aside go to %s, which is the input %s", rejected, in), "rename the input, or give -o another name")
+				return nil, WithHint(fmt.Errorf("rows set aside go to %s, which is the input %s", rejected, in), "rename the input, or give -o another name")
 			}
 		}
 	}

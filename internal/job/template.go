@@ -327,17 +327,17 @@ func templateSyntax(name, source string, err error) error {
 	fault := fmt.Errorf("%s is not a template: line %s", name, text)
 	for _, m := range oddField.FindAllStringSubmatch(source, -1) {
 		if !plainPath.MatchString(m[1]) {
-			return withHint(fault, fieldHint(m[1]))
+			return WithHint(fault, fieldHint(m[1]))
 		}
 	}
 	if m := undefined.FindStringSubmatch(text); m != nil {
 		if regexp.MustCompile(`\{\{-?\s*` + regexp.QuoteMeta(m[1]) + `\s*-?\}\}`).MatchString(source) {
-			return withHint(fault, fmt.Sprintf("a field is named with a dot: {{.%s}}", m[1]))
+			return WithHint(fault, fmt.Sprintf("a field is named with a dot: {{.%s}}", m[1]))
 		}
-		return withHint(fault, "functions are "+TemplateFunctions)
+		return WithHint(fault, "functions are "+TemplateFunctions)
 	}
 	if strings.Contains(text, "bad character") || strings.Contains(text, "unexpected <") {
-		return withHint(fault, `a name with spaces or dashes is {{field "Prompt text"}}`)
+		return WithHint(fault, `a name with spaces or dashes is {{field "Prompt text"}}`)
 	}
 	return fault
 }
@@ -363,7 +363,7 @@ var singleBraces = regexp.MustCompile(`\{([\pL_][\pL\pN_]*)\}`)
 func noPlaceError(name, text string, rows int) error {
 	err := fmt.Errorf("%s %w (%d rows)", name, errNoPlace, rows)
 	if m := singleBraces.FindStringSubmatch(text); m != nil {
-		return withHint(err, fmt.Sprintf("{%s} is not ours; write {{.%s}}", m[1], m[1]))
+		return WithHint(err, fmt.Sprintf("{%s} is not ours; write {{.%s}}", m[1], m[1]))
 	}
-	return withHint(err, "name a field as {{.question}}; --repeats is for equal prompts")
+	return WithHint(err, "name a field as {{.question}}; --repeats is for equal prompts")
 }

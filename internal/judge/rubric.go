@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
 // Rubric is what a judge is asked about a row, and how its answer is read.
@@ -128,7 +130,7 @@ func Load(name string) (*Rubric, error) {
 }
 
 func unknownRubric(name string) error {
-	return withHint(fmt.Errorf("rubric %q is neither built in nor a file", name),
+	return job.WithHint(fmt.Errorf("rubric %q is neither built in nor a file", name),
 		"built in are "+strings.Join(Builtins(), ", "))
 }
 

@@ -260,7 +260,7 @@ func (f *rubricFile) templates(r *Rubric) error {
 		return &lineError{f.where, f.Params.line, err.Error()}
 	}
 	if job.WithoutSecrets(string(r.Params)) != string(r.Params) {
-		return withHint(&lineError{f.where, f.Params.line, "params has a token, key or password: a journal keeps the text of rubrics"},
+		return job.WithHint(&lineError{f.where, f.Params.line, "params has a token, key or password: a journal keeps the text of rubrics"},
 			"--params @FILE says it: what is secret of that is not kept")
 	}
 	return nil

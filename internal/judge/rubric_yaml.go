@@ -9,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/flotilla-llm/flotilla/internal/job"
 )
 
 // rubricFile is a rubric as written (docs/judge.md, "A rubric"). Values stay
@@ -115,7 +117,7 @@ func atLine(where string, err error) error {
 	fault := &lineError{where, at.GetToken().Position.Line, at.GetMessage()}
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
-		return withHint(fault, "the fields of a rubric are name, version, model, max_tokens, system, prompt, params, fields, "+
+		return job.WithHint(fault, "the fields of a rubric are name, version, model, max_tokens, system, prompt, params, fields, "+
 			"verdict (form, min, max, labels, schema, field, structured), pair (fields, labels), refusal")
 	}
 	return fault

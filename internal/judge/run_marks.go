@@ -34,7 +34,7 @@ func (p *Panel) Summarize(all iter.Seq2[*job.Done, error]) (json.RawMessage, err
 // once.
 func (p *Panel) mark(d *job.Done, words map[string]string) Mark {
 	once := func(name string) string {
-		text := fieldText(d.Row, name)
+		text := d.Row.Plain(name)
 		if kept, ok := words[text]; ok {
 			return kept
 		}

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/flotilla-llm/flotilla/internal/job"
 	"github.com/flotilla-llm/flotilla/price"
 )
@@ -70,12 +68,12 @@ func NewPanel(s Settings) (*Panel, error) {
 	}
 	p := &Panel{set: s, seen: map[string]bool{}}
 	if len(s.Rubrics) == 0 {
-		return nil, withHint(errors.New("no rubric was given"), "--rubric NAME|FILE; built in are "+strings.Join(Builtins(), ", "))
+		return nil, job.WithHint(errors.New("no rubric was given"), "--rubric NAME|FILE; built in are "+strings.Join(Builtins(), ", "))
 	}
 	names := map[string]string{}
 	for _, r := range s.Rubrics {
 		if other, ok := names[r.Name]; ok {
-			return nil, withHint(fmt.Errorf("two rubrics are named %q%s", r.Name, sameText(other, r.SHA256)), "a line says its rubric by name: give one of them another")
+			return nil, job.WithHint(fmt.Errorf("two rubrics are named %q%s", r.Name, sameText(other, r.SHA256)), "a line says its rubric by name: give one of them another")
 		}
 		names[r.Name] = r.SHA256
 		models := s.Models
@@ -99,7 +97,7 @@ func NewPanel(s Settings) (*Panel, error) {
 func (s *Settings) idleField() error {
 	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
 		if !slices.ContainsFunc(s.Rubrics, func(r *Rubric) bool { return strings.Contains(r.Prompt+r.System, name) }) {
-			return withHint(fmt.Errorf("--field %s=%s: no rubric uses {{.%s}}", name, s.Fields[name], name), "NAME=FIELD: the name is the rubric's, the field that of the rows")
+			return job.WithHint(fmt.Errorf("--field %s=%s: no rubric uses {{.%s}}", name, s.Fields[name], name), "NAME=FIELD: the name is the rubric's, the field that of the rows")
 		}
 	}
 	return nil
@@ -115,13 +113,13 @@ func sameText(a, b string) string {
 // add adds the judge that goes by a rubric.
 func (p *Panel) add(r *Rubric, model string) error {
 	if model == "" {
-		return withHint(fmt.Errorf("rubric %s names no model, and none was given", r.Name), "--model NAME, or model: NAME in the rubric")
+		return job.WithHint(fmt.Errorf("rubric %s names no model, and none was given", r.Name), "--model NAME, or model: NAME in the rubric")
 	}
 	if slices.ContainsFunc(p.judges, func(s *seat) bool { return s.rubric.Name == r.Name && s.rubric.Model == model }) {
 		return fmt.Errorf("model %s was given twice", model)
 	}
 	if p.set.Swap && r.Pair == nil {
-		return withHint(fmt.Errorf("rubric %s compares no two completions, so nothing can change places", r.Name),
+		return job.WithHint(fmt.Errorf("rubric %s compares no two completions, so nothing can change places", r.Name),
 			"pair: {fields: [a, b], labels: [A, B]} in the rubric says which fields do; the built-in preference has it")
 	}
 	one := r.For(model)
@@ -147,7 +145,7 @@ func (p *Panel) add(r *Rubric, model string) error {
 		return fmt.Errorf("rubric %s: %w", r.Name, err)
 	}
 	if !s.bodies.made.UsesRow() {
-		return withHint(fmt.Errorf("rubric %s: its prompt uses no field of the rows, so that all would be judged alike", r.Name), placeHint(r.Prompt))
+		return job.WithHint(fmt.Errorf("rubric %s: its prompt uses no field of the rows, so that all would be judged alike", r.Name), placeHint(r.Prompt))
 	}
 	s.params = p.paramsOf(one)
 	p.judges = append(p.judges, s)
@@ -275,9 +273,9 @@ func (p *Panel) explain(err error, r *Rubric, row job.Row) error {
 	case !errors.As(err, &missing) || missing.Null:
 		return err
 	case row.Carried() && !row.KeptInput():
-		return withHint(err, "run wrote these lines without the fields of its input: with --keep all, or as .parquet, it keeps them")
+		return job.WithHint(err, "run wrote these lines without the fields of its input: with --keep all, or as .parquet, it keeps them")
 	}
-	return withHint(err, fmt.Sprintf("fields are %s; --field %s=NAME says which of them it is", strings.Join(missing.Fields, ", "), missing.Missing))
+	return job.WithHint(err, fmt.Sprintf("fields are %s; --field %s=NAME says which of them it is", strings.Join(missing.Fields, ", "), missing.Missing))
 }
 
 // rubricError is an error of a row by one rubric. It is worded when it is asked
@@ -316,24 +314,8 @@ func (p *Panel) Check() error {
 	defer p.mu.Unlock()
 	for _, f := range []struct{ flag, name string }{{"--by", p.set.By}, {"--label", p.set.Label}} {
 		if f.name != "" && p.rows && !p.seen[f.name] {
-			return withHint(fmt.Errorf("%s %s: no row has such a field", f.flag, f.name), "fields are "+strings.Join(p.fields, ", "))
+			return job.WithHint(fmt.Errorf("%s %s: no row has such a field", f.flag, f.name), "fields are "+strings.Join(p.fields, ", "))
 		}
 	}
 	return nil
-}
-
-// fieldText is a row's field as text: a string as it is, nothing for null and for
-// what is not there, the rest as JSON.
-func fieldText(row job.Row, name string) string {
-	if name == "" {
-		return ""
-	}
-	v, _ := row.Get(name)
-	switch v.Type {
-	case gjson.Null:
-		return ""
-	case gjson.String:
-		return strings.Clone(v.Str)
-	}
-	return strings.Clone(v.Raw)
 }

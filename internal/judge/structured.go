@@ -96,7 +96,7 @@ func (b *Bodies) Append(dst, row []byte) ([]byte, error) {
 // place.
 func (b *Bodies) AppendSwapped(dst, row []byte) ([]byte, error) {
 	if b.rubric.Pair == nil {
-		return nil, withHint(fmt.Errorf("rubric %s compares no two completions", b.rubric.Name),
+		return nil, job.WithHint(fmt.Errorf("rubric %s compares no two completions", b.rubric.Name),
 			"pair: {fields: [a, b], labels: [A, B]} in the rubric says which fields change places")
 	}
 	return b.made.Append(dst, row, b.rubric.swappedNames())
